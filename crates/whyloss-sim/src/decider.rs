@@ -1,9 +1,10 @@
-//! Deciders of the causes of a flow's losses: any classifier, or a reference that knows the truth.
+//! Deciders of the causes of a flow's losses: any classifier, or a reference that depends on the
+//! true causes.
 //!
 //! The oracle learns the true cause; the erring reference reports it wrongly with given
 //! probabilities. Neither is a classifier, because their verdicts depend on the true causes. They
-//! are therefore defined here, and the hosts that score verdicts supply the truth. One registry for
-//! receivers and one for senders list them together with the classifiers.
+//! are therefore defined here, and the hosts that score verdicts supply the truth. Two registries,
+//! for receivers and for senders, list them together with the classifiers.
 //!
 //! Cen, Cosman & Voelker (MMCN 2002, section 4) judge a loss differentiation algorithm between two
 //! extremes. *Omniscient* TFRC knows every true cause (Mc = Mw = 0); *unaware* TFRC takes every
@@ -31,8 +32,8 @@ pub enum Decider<C, O, X> {
     Unaware,
     /// A classifier, which sees only what an end host sees.
     Classifier(Box<C>),
-    /// A classifier from outside. A scenario file names it if a
-    /// [`Registry`](crate::registry::Registry) does.
+    /// A classifier from outside. A scenario file can name it if a
+    /// [`Registry`](crate::registry::Registry) lists it.
     Outside(X),
     /// The oracle, which reports the true cause.
     Oracle(O),
@@ -46,7 +47,7 @@ pub enum Decider<C, O, X> {
     },
 }
 
-/// A decider at a receiver. Its oracle knows the cause of each packet's loss.
+/// A decider at a receiver. Its oracle reads the cause of each packet's loss.
 pub type ReceiverDecider = Decider<receiver::Classifier, (), OutsideReceiver>;
 
 /// A decider at a sender.
@@ -119,8 +120,8 @@ impl<T: ?Sized> PartialEq for Outside<T> {
 
 impl ReceiverDecider {
     /// Updates the classifier with an arrival that has `missing` packets directly before it.
-    /// Returns the verdict on them. A reference that learns the truth of each packet returns `None`
-    /// here.
+    /// Returns the verdict on the missing packets; `None` from a reference, which needs the truth
+    /// of each packet.
     pub fn hear(&mut self, arrival: &Arrival, missing: u64) -> Option<Cause> {
         match self {
             Self::Classifier(classifier) => classifier.on_arrival(arrival, missing),
@@ -146,8 +147,8 @@ impl<C: Unaware, O, X> Decider<C, O, X> {
         }
     }
 
-    /// Returns the cause for a loss of cause `truth`, where the truth decides; `uniform`, in [0,
-    /// 1), draws errors.
+    /// Returns the erring reference's verdict on a loss of cause `truth`. The verdict is wrong if
+    /// `uniform`, a number in [0, 1), is below the error rate of this cause.
     pub(crate) fn err(mc: f64, mw: f64, truth: Cause, uniform: f64) -> Cause {
         let (rate, wrong) = match truth {
             Cause::Congestion => (mc, Cause::Wireless),
@@ -201,7 +202,7 @@ pub struct Line {
     pub id: &'static str,
     /// The name in its paper.
     pub name: &'static str,
-    /// A summary of one line.
+    /// A one-line summary.
     pub summary: &'static str,
     /// The authors and the publication that describe the algorithm.
     pub source: &'static str,
@@ -318,7 +319,7 @@ const ERRORS: [Parameter; 2] = [
     .named("mw"),
 ];
 
-/// Returns the entry of the erring reference.
+/// Returns the registry entry of the erring reference.
 const fn random<C, O, X>(summary: &'static str, source: &'static str) -> Entry<Decider<C, O, X>> {
     Entry::new(("random", "Random"), summary, source, &ERRORS, |values| {
         Ok(Decider::Erring {
@@ -420,8 +421,8 @@ mod tests {
         assert!(RECEIVERS.build("vegas", &[]).is_none());
     }
 
-    /// At either end, a classifier from outside acts like the same built-in one, and each run
-    /// starts it anew.
+    /// A classifier from outside acts like the same built-in one at either end, and starts anew in
+    /// each run.
     #[test]
     fn what_comes_from_outside_is_asked_as_what_is_within() {
         use crate::scenario::{Scenario, Transport};
@@ -455,7 +456,7 @@ mod tests {
             assert!(expected.flows[0].gaps.count(Wireless, Wireless) > 0);
             for _ in 0..2 {
                 let found = crate::Simulation::new(&outside, 3).run().expect("runs");
-                // IFTP's own classifier may return more than a cause.
+                // IFTP's built-in classifier may return more than a cause.
                 if transport != "iftp" {
                     assert_eq!(found, expected, "{transport}");
                 }

@@ -104,7 +104,7 @@ pub struct FlowCounts {
 /// The close of a connection during a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Closed {
-    /// The simulated time at which the first end closed it.
+    /// When the first end closed it, in simulated time.
     pub at: Time,
     /// The reason, in the words of the closing end's stack.
     pub reason: String,

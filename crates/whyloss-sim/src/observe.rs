@@ -1,7 +1,7 @@
 //! Interfaces for watching a run.
 //!
 //! A [`Watch`] receives every [`Event`] of a flow or a link in the order of their times
-//! ([`Simulation::watch`](crate::Simulation::watch)). No time lies after the end of the run.
+//! ([`Simulation::watch`](crate::Simulation::watch)). No event is later than the end of the run.
 //!
 //! For more speed, an [`Observer`] states the events that it needs and their [`Order`]. The engine
 //! is compiled for these needs ([`Simulation::observe`](crate::Simulation::observe)). With fewer
@@ -21,8 +21,8 @@ pub enum Order {
     /// Events at one place (a link, a source or a sink) come in the order of their times; a
     /// packet's departure comes before its arrival.
     Place,
-    /// Events of one flow come in the order of their times, at whichever end they happen; so do
-    /// events of one link.
+    /// Events of one flow come in the order of their times, at either end; so do events of one
+    /// link.
     Flow,
     /// All events of the run come in the order of their times, from the [plain
     /// engine](crate::Simulation::plain).
@@ -41,7 +41,7 @@ impl Order {
     }
 }
 
-/// The state of a source with congestion control. A value that the source lacks is `None`.
+/// The state of a source with congestion control. A value that the source does not have is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SourceState {
     /// The congestion window in bytes.
@@ -72,7 +72,7 @@ pub enum Event<'a> {
     Sent {
         /// The index of the flow in the scenario.
         flow: usize,
-        /// The time at which the packet left.
+        /// When the packet left.
         at: Time,
         /// The packet that was sent.
         packet: &'a Packet,
@@ -81,7 +81,7 @@ pub enum Event<'a> {
     Offered {
         /// The index of the link in the scenario.
         link: usize,
-        /// The time at which the packet reached the link.
+        /// When the packet reached the link.
         at: Time,
         /// The packet as it reached the link.
         packet: &'a Packet,
@@ -131,7 +131,7 @@ pub enum Event<'a> {
     Acted {
         /// The index of the flow in the scenario.
         flow: usize,
-        /// The time at which the source acted.
+        /// When the source acted.
         at: Time,
         /// The state of the source afterwards.
         state: &'a SourceState,
@@ -141,9 +141,9 @@ pub enum Event<'a> {
     Reacted {
         /// The index of the flow in the scenario.
         flow: usize,
-        /// The time at which the source received the acknowledgement or was woken.
+        /// When the source received the acknowledgement or was woken.
         at: Time,
-        /// The source before it sends anything.
+        /// The source after it handled the event, before it sends anything.
         sender: &'a tcp::Sender,
     },
 }
@@ -154,7 +154,7 @@ pub trait Watch {
     fn on(&mut self, event: &Event<'_>);
 }
 
-/// Watches a run, and states its needs in constants. The engine is compiled for them, and does no
+/// Watches a run and states its needs in constants. The engine is compiled for them and does no
 /// other work.
 pub trait Observer: Watch {
     /// The order in which the observer needs events.
@@ -179,7 +179,7 @@ pub trait Observer: Watch {
     fn prefetch(&self, _flow: usize, _points: bool) {}
 }
 
-/// The watch that ignores every event.
+/// Ignores every event.
 impl Watch for () {
     #[inline]
     fn on(&mut self, _: &Event<'_>) {}

@@ -1,14 +1,14 @@
 //! Writes the files of runs: creates them safely, chooses their names, and reports errors.
 //!
-//! All files are written through [`Whole`], [`write()`] or, for files that are read meanwhile,
-//! [`replace_file`]. These follow no symbolic link, and `Whole` and `write()` leave no partial
-//! file. A run [notes](note) its files in their directory, so that the next run there can remove
-//! them.
+//! All files are written through [`Whole`], [`write()`] or, for files that are read while they are
+//! written, [`replace_file`]. These follow no symbolic link, and `Whole` and `write()` leave no
+//! partial file. A run [notes](note) its files in their directory, so that the next run there can
+//! remove them.
 //!
-//! Files are named after their link or flow. Letters, digits, `-` and `_` stand for themselves;
-//! `->`, which is in every default name of a link, becomes `-to-`. Every other byte becomes `%` and
-//! two hexadecimal digits. A name that would collide with an earlier one, or differs from it only
-//! in case, gets `~` and its index. Therefore no two names share a file, and no file leaves its
+//! Files are named after their link or flow. Letters, digits, `-` and `_` stay as they are; `->`,
+//! which is in every default name of a link, becomes `-to-`. Every other byte becomes `%` and two
+//! hexadecimal digits. A name that would collide with an earlier one, or differs from it only in
+//! case, gets `~` and its index. Therefore no two names share a file, and no file leaves its
 //! directory.
 
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use std::fs::{self, File, Metadata};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
-/// The error of a file that could not be written.
+/// Explains why a file could not be written.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot write `{}`: {source}", path.display())]
 pub struct OutputError {
@@ -37,17 +37,17 @@ impl OutputError {
     }
 }
 
-/// The suffix of [`Whole`] files until they are whole: `.NAME.PROCESS.tmp`.
+/// The suffix of [`Whole`] files until they are complete: `.NAME.PROCESS.tmp`.
 const UNFINISHED: &str = ".tmp";
 
 /// The list of files that runs wrote into a directory, one name per line.
 const WRITTEN: &str = ".whyloss-files";
 
-/// No list of ours is longer, in bytes.
+/// The maximum size of the list, in bytes. Whyloss never writes a longer one.
 const LONGEST_LIST: u64 = 16 << 20;
 
 /// A file that gets its name when it is complete. It is written under a temporary name in the same
-/// directory and renamed by [`Self::finish`]. If it is dropped before, it is removed.
+/// directory and renamed by [`Self::finish`]. If it is dropped earlier, it is removed.
 ///
 /// A symbolic link at either name is never followed: the other name must be new, and a rename
 /// replaces a link itself.
@@ -75,7 +75,7 @@ impl Whole {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let unfinished = format!(".{name}.{}{UNFINISHED}", std::process::id());
         let unfinished = path.with_file_name(unfinished);
-        // An earlier process with the same number may have left the file.
+        // An earlier process with the same id may have left the file.
         let file = create_new(&unfinished).or_else(|error| match error.kind() {
             io::ErrorKind::AlreadyExists => {
                 fs::remove_file(&unfinished)?;
@@ -135,7 +135,7 @@ impl Drop for Whole {
     }
 }
 
-/// Creates a file; a link with its name is an error.
+/// Creates a file; an existing file or link of that name is an error.
 fn create_new(path: &Path) -> io::Result<File> {
     File::options().write(true).create_new(true).open(path)
 }
@@ -150,7 +150,7 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
     file.finish()
 }
 
-/// Opens a file for locking, and creates it if it is missing. Follows no symbolic link.
+/// Opens a file for locking and creates it if it is missing. Follows no symbolic link.
 ///
 /// # Errors
 /// Returns an error if the file cannot be opened or is not a regular file.
@@ -165,7 +165,7 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
         return Err(no_file());
     }
     let file = File::options().write(true).open(path)?;
-    // The file may have been replaced meanwhile. Nothing was written through it.
+    // The file may have been replaced since the check. Nothing has been written to it.
     if same(&file.metadata()?, &there) {
         Ok(file)
     } else {
@@ -222,7 +222,7 @@ pub fn create_below(directory: &Path, name: &str) -> Result<PathBuf, OutputError
 /// Checks that files can be written into a directory.
 ///
 /// # Errors
-/// Returns an error if no file can be written there.
+/// Returns an error if no file can be written into it.
 pub fn probe(directory: &Path) -> Result<(), OutputError> {
     trial(directory)
         .map(drop)
@@ -236,9 +236,9 @@ fn trial(directory: &Path) -> io::Result<Metadata> {
 
 /// Removes the files that earlier runs wrote into a directory.
 ///
-/// Runs note the names of their files and directories ([`note`]). A noted directory with a note of
-/// its own is renewed too, and removed if it is then empty. Files that are not noted stay. If the
-/// note belongs to another user, all files stay, because it could name files that are not ours.
+/// Runs note the names of their files and directories ([`note`]). A noted directory that has a note
+/// is also renewed, and removed if it is then empty. Files that are not noted stay. If the note
+/// belongs to another user, all files stay, because the note could name files that are not ours.
 ///
 /// # Errors
 /// Returns an error if the directory is not writable, or a file cannot be removed.
@@ -274,7 +274,7 @@ pub fn is_noted(directory: &Path, path: &Path) -> io::Result<bool> {
     Ok(at.is_file() || at.join(WRITTEN).is_file())
 }
 
-/// Removes the noted files in a directory, and in its directories that are noted or for seeds.
+/// Removes the noted files in a directory and in its directories that are noted or for seeds.
 fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
     let list = directory.join(WRITTEN);
     let is_ours = |list: &Path| {
@@ -307,7 +307,7 @@ fn clear(directory: &Path, ours: &Metadata) -> io::Result<()> {
     fs::remove_file(list)
 }
 
-/// Returns the name that an unfinished file was to have, if the process that wrote it is gone.
+/// Returns the final name of an unfinished file, if the process that wrote it has ended.
 fn unfinished(name: &str) -> Option<&str> {
     let rest = name.strip_prefix('.')?.strip_suffix(UNFINISHED)?;
     let (name, process) = rest.rsplit_once('.')?;
@@ -356,22 +356,23 @@ pub fn note<'a>(
     write(&list, text.as_bytes()).map_err(|error| OutputError::new(&list, error))
 }
 
-/// Creates a file for writing, in place of a regular file of that name. Others can read it by its
-/// name while it is written. Opens a device or a pipe without replacing it.
+/// Creates a file for writing and replaces a regular file of that name. Other programs can read the
+/// file while it is written. Opens a device or a pipe without replacing it.
 ///
-/// Never follows a symbolic link, because a link in a shared directory could lead anywhere: renames
-/// a new file over the name, which replaces a link that appears meanwhile and spares its target.
+/// Never follows a symbolic link, because a link in a shared directory could lead anywhere. Renames
+/// a new file to the name: this replaces a link that appears after the check, not the link's
+/// target.
 ///
 /// # Errors
-/// Returns an error if the path is a symbolic link, or the operating system refuses.
+/// Returns an error if the path is a symbolic link, or the error of the operating system.
 pub fn replace_file(path: &Path) -> io::Result<File> {
     let link = || io::Error::other("it is a symbolic link, which is not followed");
     match path.symlink_metadata() {
         Ok(found) if found.is_symlink() => return Err(link()),
         Ok(found) if !found.is_file() => {
             let file = File::options().write(true).open(path)?;
-            // A symbolic link to a file may have replaced the path meanwhile. The file is neither
-            // truncated nor written.
+            // A symbolic link to a file may have replaced the path since the check. The file is
+            // neither truncated nor written.
             return if file.metadata()?.is_file() {
                 Err(link())
             } else {
@@ -391,7 +392,7 @@ pub(crate) fn create_file(path: &Path) -> Result<Whole, OutputError> {
     Whole::create(path).map_err(|error| OutputError::new(path, error))
 }
 
-/// Returns the beginning of the files of each name.
+/// Returns the stem of the file names for each of these names.
 pub(crate) fn file_stems<'a>(names: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let stem_of = |(index, name)| {
@@ -531,7 +532,7 @@ mod tests {
             write(&directory.join(name), b"x").expect("room");
         }
         fs::write(directory.join("theirs.svg"), "x").expect("room");
-        // A number that no process has.
+        // A process id that no process has.
         let left = format!(".a.svg.{}.tmp", u32::MAX);
         fs::write(directory.join(&left), "x").expect("room");
         fs::write(scratch.path().join("new/up"), "x").expect("room");

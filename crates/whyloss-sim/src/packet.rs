@@ -14,8 +14,8 @@ pub(crate) const ANSWER_SIZE: u32 = 40;
 /// A packet in flight, kept small and `Copy`, with only the fields that its protocol needs.
 #[derive(Clone, Copy, Debug)]
 pub struct Packet {
-    /// The place on its route: its number there in the plain engine, an index into the table of
-    /// hops in the fast one.
+    /// The packet's position on its route: the number of the hop in the plain engine, an index into
+    /// the table of hops in the fast one.
     pub(crate) hop: u32,
     /// The index of the packet's flow.
     pub flow: u32,
@@ -31,7 +31,7 @@ pub struct Packet {
     /// ([`whyloss_link::handover`]). A copy takes time and room, and its sink may use it, but it
     /// counts neither as delivered data nor as a loss.
     pub copy: bool,
-    /// The time at which the packet was sent.
+    /// When the packet was sent.
     pub sent: Time,
     /// The contents of the packet.
     pub payload: Payload,
@@ -110,7 +110,7 @@ impl Payload {
 mod tests {
     use super::*;
 
-    /// Packets in flight are most of a run's memory and are copied at every hop: their size is
+    /// Packets in flight are most of a run's memory and are copied at every hop, so their size is
     /// bounded.
     #[test]
     fn packets_are_small() {

@@ -3,7 +3,7 @@
 //!
 //! A [`Registry`] is passed to the function that reads a scenario
 //! ([`Scenario::from_toml_with`](crate::Scenario::from_toml_with)). Nothing is global, so two
-//! readers in one process may know different names. Built-in algorithms stay enums and cost nothing
+//! readers in one process may use different names. Built-in algorithms stay enums and cost nothing
 //! more; an algorithm from outside costs a virtual call per event.
 //!
 //! ```
@@ -70,7 +70,7 @@ use crate::decider::{
     Known, Line, Lookup, OutsideReceiver, OutsideSender, RECEIVERS, SENDERS, SenderDecider,
 };
 
-/// Builds the algorithm of a line, with the given values in place of the defaults.
+/// Builds the algorithm of a line, with the given values instead of the defaults.
 type Build<X> = dyn Fn(&[(&str, f64)]) -> Result<X, ParameterError> + Send + Sync;
 
 /// A named algorithm from outside, with its description and its constructor.
@@ -138,7 +138,7 @@ pub trait Labelled: Sized {
 /// Creates a controller from its start values.
 type Make = dyn Fn(&Start) -> Box<dyn Boxed> + Send + Sync;
 
-/// Makes controllers from outside, one for each flow of each run.
+/// Creates controllers from outside, one for each flow of each run.
 #[derive(Clone)]
 pub struct OutsideController {
     make: Arc<Make>,
@@ -146,7 +146,7 @@ pub struct OutsideController {
 }
 
 impl OutsideController {
-    /// Wraps `make`, which makes a controller at the start of a flow.
+    /// Wraps `make`, which creates a controller at the start of a flow.
     pub fn new<C: Controller + Clone + Send + Sync + 'static>(
         make: impl Fn(&Start) -> C + Send + Sync + 'static,
     ) -> Self {
@@ -177,18 +177,18 @@ impl fmt::Debug for OutsideController {
     }
 }
 
-/// Two controllers are equal if they share the function that makes them.
+/// Two controllers are equal if they share the function that creates them.
 impl PartialEq for OutsideController {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.make, &other.make)
     }
 }
 
-/// A controller behind a pointer, which can be copied as its sender can.
+/// A controller behind a pointer that can be copied with its sender.
 pub(crate) trait Boxed: Controller + Send + Sync {
     /// Returns a copy of the controller.
     fn boxed(&self) -> Box<dyn Boxed>;
-    /// Returns the controller itself, for those that need to know which one it is.
+    /// Returns the controller for a downcast to its type.
     fn as_any(&self) -> &dyn std::any::Any;
 }
 
@@ -341,12 +341,12 @@ impl Registry {
         real.chain(ideal).chain(self.schemes.iter().map(Own::line))
     }
 
-    /// Returns the controllers from outside, and a text that differs between their versions.
+    /// Returns the controllers from outside and a text that differs between their versions.
     pub(crate) fn own_controllers(&self) -> (&[Own<OutsideController>], &str) {
         (&self.controllers, &self.version)
     }
 
-    /// Returns the schemes from outside, and a text that differs between their versions.
+    /// Returns the schemes from outside and a text that differs between their versions.
     pub(crate) fn own_schemes(&self) -> (&[Own<OutsideScheme>], &str) {
         (&self.schemes, &self.version)
     }
@@ -402,7 +402,7 @@ pub enum RegistryError {
     Name {
         /// The kind of algorithm, such as a classifier.
         kind: &'static str,
-        /// The name that was given.
+        /// The given name.
         id: String,
     },
     /// Another algorithm of the kind has the name.
@@ -412,10 +412,10 @@ pub enum RegistryError {
     Taken {
         /// The kind of algorithm, such as a classifier.
         kind: &'static str,
-        /// The name that was given.
+        /// The given name.
         id: String,
     },
-    /// A parameter has no name of its own, or its default is outside its range.
+    /// A parameter's name is invalid or used twice, or its default is outside its range.
     #[error(
         "parameter {parameter:?} of `{id}` needs a name of its own other than `name`, of letters, digits, `-` and `_`, and a default in its range"
     )]

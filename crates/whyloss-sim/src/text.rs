@@ -64,7 +64,7 @@ pub fn defused(field: &str) -> Cow<'_, str> {
 #[derive(Debug)]
 pub struct Printable<W> {
     to: W,
-    /// The first bytes of a character whose other bytes have not come yet.
+    /// The first bytes of a character whose other bytes have not been written yet.
     begun: Vec<u8>,
 }
 

@@ -51,8 +51,8 @@ impl Watch for Recorder {
     }
 }
 
-/// Captures a run of the tiny network into `directory`, and returns the packets that reached each
-/// of its links.
+/// Captures a run of the tiny network into `directory`. Returns the packets that reached each of
+/// its links.
 fn capture(directory: &Path) -> Vec<Vec<Seen>> {
     let scenario = tiny::scenario(5_000);
     let links = scenario.links.iter().map(|_| Vec::new()).collect();
@@ -69,7 +69,7 @@ fn capture(directory: &Path) -> Vec<Vec<Seen>> {
     observers.1.links
 }
 
-/// The columns asked of tshark.
+/// The columns requested from tshark.
 const FIELDS: [&str; 11] = [
     "frame.time_epoch",
     "frame.len",
@@ -117,7 +117,7 @@ fn tshark(arguments: &[&str], file: &Path) -> String {
     String::from_utf8(output.stdout).expect("tshark writes UTF-8")
 }
 
-/// The comment that a packet must carry; empty if it was delivered.
+/// Returns the comment that a packet must carry; empty if it was delivered.
 fn comment(seen: &Seen) -> String {
     match seen.fate {
         Fate::Delivered(_) | Fate::Held => String::new(),
@@ -181,7 +181,7 @@ fn tshark_reads_every_link() {
             match seen.packet.payload {
                 Payload::Ack(_) | Payload::TfrcFeedback(_) => {
                     assert_eq!(length, stored, "an answer is stored whole: {row}");
-                    // 1 is "good". Of a packet that is not stored whole, tshark cannot tell.
+                    // 1 means good. tshark cannot check a packet that is not stored completely.
                     assert!((tcp == "1") != (udp == "1"), "{row}");
                 }
                 _ => assert_eq!(length, seen.packet.size.to_string(), "{row}"),

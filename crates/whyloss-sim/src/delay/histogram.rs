@@ -1,5 +1,5 @@
-//! Counts by bucket, in pages that are allocated at their first count. A flow's delays lie close
-//! together, so few of the possible buckets are ever used. The first values are kept unchanged,
+//! Counts values by bucket, in pages that are allocated when first used. A flow's delays are close
+//! together, so few of the possible buckets are used. The first values are stored in a list,
 //! because most flows of a large scenario have few.
 
 use crate::engine::prefetch::prefetch;
@@ -8,7 +8,7 @@ use crate::snug;
 /// The number of buckets of a page.
 const PAGE: usize = 64;
 
-/// Maximum number of values without pages.
+/// The maximum number of values without pages.
 const FEW: usize = 1024;
 
 /// The number of a page without counts.
@@ -64,7 +64,8 @@ impl Histogram {
         *self = Self::Many(pages);
     }
 
-    /// Returns the bucket of the `rank`th smallest value, from 1; `None` if there are fewer.
+    /// Returns the bucket of the `rank`th smallest value, counted from 1; `None` if there are fewer
+    /// values.
     pub(super) fn bucket_of(&self, rank: u64) -> Option<usize> {
         match self {
             Self::Few(few) => {
@@ -122,7 +123,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Any values: the quantiles equal those of a sorted list.
+        /// For any values, the quantiles equal those of a sorted list.
         #[test]
         fn agrees_with_sorting(mut buckets in prop::collection::vec(0usize..50_000, 0..2 * FEW)) {
             let mut histogram = Histogram::Few(Vec::new());
@@ -147,7 +148,7 @@ mod tests {
         let Histogram::Many(pages) = histogram else {
             panic!("still few");
         };
-        // Two pages or three, and the numbers of those below.
+        // Two or three pages hold the counts, and `numbers` ends at the last of them.
         assert!(pages.counts.len() <= 3 * PAGE);
         assert!(pages.numbers.len() <= 9_100 / PAGE + 1);
     }

@@ -7,8 +7,8 @@
 //! ```
 //!
 //! Therefore TCP's delay counts from the *first* departure of a segment, and retransmissions
-//! lengthen it. Further copies of a segment that has arrived do not count (ElAarag et al. 2008,
-//! §5.3). A packet that never arrives has no delay. ElAarag et al. call the variance jitter, and
+//! lengthen it. Later copies of a segment that has arrived do not count (ElAarag et al. 2008,
+//! §5.3). A packet that never arrives has no delay. ElAarag et al. call the variance jitter and
 //! give it in milliseconds; this module has both the variance and its root.
 //!
 //! A packet counts in the window if it arrives in the window, even if it left earlier.
@@ -30,8 +30,8 @@ pub use self::summary::DelaySummary;
 
 /// Measures delays in one run, which it must watch from the start. Each flow takes 2 bytes for each
 /// of its first 1,024 delays. With more delays, it takes 256 bytes for every 64 buckets in use, and
-/// 380 bytes more up to a second. The range from 100 to 200 ms has 1024 buckets. TCP also takes a
-/// timestamp per segment of the window.
+/// 380 bytes for delays up to a second. The range from 100 to 200 ms has 1024 buckets. TCP also
+/// takes a timestamp per segment of the window.
 #[derive(Clone, Debug)]
 pub struct Delays {
     window: Window,
@@ -46,7 +46,7 @@ struct FlowDelays {
 }
 
 impl FlowDelays {
-    /// Records the delay of the packet that arrived next.
+    /// Records the delay of the next packet that arrives.
     #[inline(never)]
     fn record(&mut self, delay: Duration) {
         self.summary.record(delay);

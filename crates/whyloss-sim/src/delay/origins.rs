@@ -5,9 +5,9 @@ use whyloss::Time;
 use crate::engine::prefetch::prefetch;
 use crate::host::tcp::Segment;
 
-/// The first departures of all segments from the first one on that has not arrived: at most the
-/// sender's window. Segments leave for the first time in the order of their numbers. If an observer
-/// sees only part of a run, segments whose departure it missed have none.
+/// The first departures of all segments from the first one that has not arrived, at most a window.
+/// Segments first leave in the order of their numbers. If an observer sees only part of a run,
+/// segments whose departure it missed have none.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Origins {
     /// One past the highest segment that has arrived.
@@ -20,7 +20,7 @@ pub(crate) struct Origins {
     missing: u32,
 }
 
-/// The time at which a segment left, and a bit that says whether a later segment has overtaken it.
+/// When a segment left, and a bit that says whether a later segment has overtaken it.
 #[derive(Clone, Copy, Debug, Default)]
 struct Departure(u64);
 
@@ -67,7 +67,7 @@ impl Origins {
         Some(sent)
     }
 
-    /// Handles a packet that is not the next, or is a retransmission.
+    /// Handles a segment that is not the next one, or is a retransmission.
     #[cold]
     #[inline(never)]
     fn arrived_in_disorder(&mut self, sequence: u64) -> Option<Time> {
@@ -107,7 +107,7 @@ impl Origins {
         sequence as usize & self.departures.len().wrapping_sub(1)
     }
 
-    /// Makes room for the next segment's departure, and for as many more as are kept already.
+    /// Makes room for the next segment's departure. If needed, doubles the number of departures.
     #[cold]
     #[inline(never)]
     fn make_room(&mut self, sequence: u64) {
@@ -171,8 +171,8 @@ mod tests {
         assert_eq!(origins.next(), 4);
     }
 
-    /// A watch that begins in the middle of a run knows no earlier segments, and remembers one
-    /// window at most.
+    /// A watch that begins in the middle of a run has no earlier segments and stores at most one
+    /// window.
     #[test]
     fn part_of_a_run_is_no_trouble() {
         let at = Time::from_nanos;
@@ -199,7 +199,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any order of events: the times equal those of a map of all first departures.
+        /// In any order of events, the times equal those of a map of all first departures.
         #[test]
         fn agrees_with_a_map(steps in prop::collection::vec((0u64..12, 0u8..6), 0..400)) {
             let (mut origins, mut naive) = (Origins::default(), BTreeMap::new());

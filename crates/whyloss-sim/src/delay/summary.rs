@@ -4,11 +4,11 @@
 //! mean, variance        of all delays d₁ … dₙ, by Welford's updates; the variance is Σ(dᵢ − mean)²/n
 //! quantile q            the ⌈q·n⌉th smallest, to 0.05 % or 0.3 µs (a histogram with buckets of 1/1024 of their values,
 //!                       at least 0.512 µs wide; their middle)
-//! RFC 3550 §6.4.1       J ← J + (|dᵢ − dᵢ₋₁| − J)/16 in the order of arrival, from J = 0; its last value, as a reception
-//!                       report would have it
+//! RFC 3550 §6.4.1       J ← J + (|dᵢ − dᵢ₋₁| − J)/16 in the order of arrival, from J = 0; the last value, as in a
+//!                       reception report
 //! ```
 //!
-//! RFC 3550 takes transit times, whose differences are those of the delays.
+//! RFC 3550 uses transit times; their differences equal those of the delays.
 
 use whyloss::Duration;
 
@@ -30,7 +30,7 @@ pub struct DelaySummary {
     last: f64,
     /// The jitter J of RFC 3550, in ms.
     jitter: f64,
-    /// The number of delays in each bucket. The buckets are those of `hdrhistogram`, which takes
+    /// The number of delays in each bucket. The buckets equal those of `hdrhistogram`, which takes
     /// three times as long per packet.
     buckets: Histogram,
 }
@@ -66,7 +66,7 @@ impl DelaySummary {
         self.buckets.prefetch();
     }
 
-    /// Records the delay of the packet that arrived next.
+    /// Records the delay of the next packet that arrives.
     #[inline]
     pub fn record(&mut self, delay: Duration) {
         let ms = millis(delay);
@@ -76,10 +76,10 @@ impl DelaySummary {
         }
         self.count += 1;
         let from_old_mean = ms - self.mean;
-        // (A signed number is converted in one instruction.)
+        // Converting a signed number takes one instruction.
         self.mean += from_old_mean / self.count as i64 as f64;
         self.squares += from_old_mean * (ms - self.mean);
-        // New extremes are rare: two branches are shorter than two selections.
+        // New extremes are rare, so branches are faster than selections.
         if ms < self.least {
             self.least = ms;
         }
@@ -144,8 +144,8 @@ fn millis(delay: Duration) -> f64 {
     delay.as_nanos() as f64 / 1e6
 }
 
-/// Returns the bucket of a delay in ns: 2^[`DIGITS`] buckets of the finest width, then half as many
-/// of each width twice the last.
+/// Returns the bucket of a delay in ns. There are 2^[`DIGITS`] buckets of the finest width, then
+/// half as many of each next width, which doubles.
 #[inline]
 fn bucket(nanos: u64) -> usize {
     const FINE: u32 = FINEST + DIGITS - 1;
@@ -209,7 +209,7 @@ mod tests {
         assert_eq!(summary.quantile_ms(0.0), Some(10.0));
     }
 
-    /// The mean is far above the spread: the variance keeps its digits.
+    /// The variance keeps its digits although the mean is far above the spread.
     #[test]
     fn a_small_spread_on_a_long_delay() {
         let summary = of((0..100_000).map(|i| 3_600_000_000_000 + i % 2 * 1_000));

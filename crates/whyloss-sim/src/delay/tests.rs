@@ -2,7 +2,8 @@ use super::*;
 use crate::scenario::ScenarioFile;
 use crate::{Measurement, Simulation};
 
-/// Packets of 1000 bytes over 1 Mbit/s take 8 ms each, and 10 ms to propagate.
+/// Returns a scenario in which packets of 1000 bytes take 8 ms on a link of 1 Mbit/s, and 10 ms to
+/// propagate.
 fn scenario(flow: &str, channel: &str) -> Scenario {
     let text = format!(
         "duration = \"10 s\"\nmeasure_from = \"1 s\"\n\
@@ -36,7 +37,7 @@ fn delay(scenario: &Scenario) -> DelaySummary {
 fn a_steady_source_takes_the_same_time_always() {
     let flow = r#"transport = { kind = "cbr", rate = "400 kbit/s" }"#;
     let delay = delay(&scenario(flow, ""));
-    // A packet every 20 ms. Those of 0.982 s and 9.982 s both arrive in the window.
+    // A packet leaves every 20 ms. Those of 0.982 s and 9.982 s both arrive in the window.
     assert_eq!(delay.count(), 450);
     assert_eq!((delay.min_ms(), delay.max_ms()), (Some(18.0), Some(18.0)));
     assert_eq!(
@@ -45,8 +46,8 @@ fn a_steady_source_takes_the_same_time_always() {
     );
 }
 
-/// At twice the link's rate the queue grows by 4 ms with each packet, so the k-th (from 0) takes 18 +
-/// 4k ms and arrives at 18 + 8k. In the window are k = 123 (1002 ms) to 1247 (9994 ms).
+/// At twice the link's rate, the queue grows by 4 ms with each packet. The k-th packet (from 0)
+/// takes 18 + 4k ms and arrives at 18 + 8k. In the window are k = 123 (1002 ms) to 1247 (9994 ms).
 #[test]
 fn a_growing_queue_by_hand() {
     let flow = r#"transport = { kind = "cbr", rate = "2 Mbit/s" }"#;
@@ -64,7 +65,7 @@ fn a_growing_queue_by_hand() {
     assert!((jitter - 4.0).abs() < 1e-9, "{jitter}");
 }
 
-/// With a window of one segment no queue builds: the delay is 18 ms, and longer by the
+/// With a window of one segment, no queue builds: the delay is 18 ms, and longer by the
 /// retransmission timer after a loss.
 #[test]
 fn retransmissions_lengthen_the_delay() {
@@ -75,12 +76,12 @@ fn retransmissions_lengthen_the_delay() {
     let lossy = delay(&scenario(flow, lossy));
     assert_eq!(lossy.min_ms(), Some(18.0));
     assert_eq!(lossy.quantile_ms(0.5), Some(18.0));
-    // At least a timeout of 200 ms: were it counted from the retransmission, it would be 18 ms.
+    // The delay includes a timeout of at least 200 ms. Counted from the retransmission, it would be
+    // 18 ms.
     assert!(lossy.max_ms() > Some(218.0), "{:?}", lossy.max_ms());
 }
 
-/// Lost acknowledgements make the sender repeat arrived segments: these copies have no delay of
-/// their own.
+/// Lost acknowledgements make the sender repeat arrived segments. These copies have no delay.
 #[test]
 fn further_copies_are_not_counted() {
     let flow = r#"transport = { kind = "tcp", window = 1, delayed_ack = "none" }"#;

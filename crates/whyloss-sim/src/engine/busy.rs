@@ -1,4 +1,4 @@
-//! A link with events of its own, and the packets that it holds. Both engines use it.
+//! A link with its own events, and the packets that it holds. Both engines use it.
 
 use whyloss::Time;
 use whyloss_link::{Ecn, EventLink, Fate, LinkSpec, Streams};
@@ -16,7 +16,7 @@ pub(crate) struct Busy<T> {
     /// ([`EventLink::tell_at_turns`]).
     pub(crate) is_prompt: bool,
     /// The time of the pending event that counts; [`Time::MAX`] if there is none. Events that it
-    /// overtook may be pending, too.
+    /// overtook may also be pending.
     pub(crate) armed: Time,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct Held<T> {
     pub(crate) packet: T,
     pub(crate) since: Time,
     pub(crate) waiting: usize,
-    /// Whether the packet has been returned and has arrived; only its copy is still to come.
+    /// Whether the packet has been returned and has arrived, so that only its copy is still held.
     passed: bool,
 }
 
@@ -36,9 +36,9 @@ pub(crate) struct Held<T> {
 pub(super) struct Given<T> {
     pub(crate) held: Held<T>,
     pub(crate) decision: Decision,
-    /// Whether the packet is a copy, or is lost while its copy may still arrive in its place.
+    /// Whether the packet is a copy, or is lost while its copy may still arrive instead.
     pub(crate) is_copy: bool,
-    /// Whether the other one of packet and copy is still held.
+    /// Whether the packet's copy, or the packet of this copy, is still held.
     pub(crate) comes_again: bool,
 }
 
@@ -54,7 +54,7 @@ impl<T: Copy> Busy<T> {
         })
     }
 
-    /// From now on, returns packets when their transmission begins.
+    /// Makes the link return packets when their transmission begins.
     pub(crate) fn make_prompt(&mut self) {
         self.is_prompt = true;
         self.link.tell_at_turns();
@@ -65,7 +65,7 @@ impl<T: Copy> Busy<T> {
         self.held.len() - self.free.len()
     }
 
-    /// Takes a packet. Notes the number of waiting packets if an observer needs it.
+    /// Takes a packet. Records the number of waiting packets if an observer needs it.
     pub(crate) fn offer(
         &mut self,
         since: Time,
@@ -87,8 +87,8 @@ impl<T: Copy> Busy<T> {
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// Returns the fate of a packet of `size` bytes, if it is [known at once](EventLink::pass): its
-    /// arrival or [`Fate::Held`], never a loss. The owner must [hand over](Self::keep_passed) a
+    /// Returns the fate of a packet of `size` bytes, if it is [known immediately](EventLink::pass):
+    /// its arrival or [`Fate::Held`], never a loss. The owner must [hand over](Self::keep_passed) a
     /// packet that is held.
     #[inline]
     pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
@@ -153,7 +153,7 @@ impl<T: Copy> Busy<T> {
         })
     }
 
-    /// Returns the time at which the link must be polled again.
+    /// Returns when the link must be polled again.
     pub(crate) fn next_event(&self) -> Time {
         self.link.next_event()
     }

@@ -5,7 +5,8 @@
 //!         ╰ else → deliver_any → give_to_sink → reply_with → send_home → park
 //! ```
 //!
-//! Only the answer to a segment in order can be foreseen: others may let the source retransmit.
+//! Only the answer to a segment in order can be foreseen, because others may let the source
+//! retransmit.
 
 use whyloss::{Cause, Time};
 
@@ -30,7 +31,7 @@ impl Ends {
         self.deliver_here(now, parcel, world);
     }
 
-    /// Does what [`Self::deliver`] does, as a part of its caller.
+    /// Delivers like [`Self::deliver`], as a part of its caller.
     #[inline(always)]
     pub(super) fn deliver_here<O: Observer>(
         &mut self,
@@ -38,8 +39,8 @@ impl Ends {
         parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
-        // The hot case: the next segment in order, and no deadline of the sink before it. It does
-        // what `deliver_any` does.
+        // The hot case: the next segment in order, and no deadline of the sink before it. The
+        // result equals that of `deliver_any`.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= now
@@ -65,7 +66,7 @@ impl Ends {
         }
     }
 
-    /// Does what [`Self::deliver_here`] does, for all packets and sinks.
+    /// Delivers like [`Self::deliver_here`], for all packets and sinks.
     #[inline(never)]
     fn deliver_any<O: Observer>(&mut self, now: Time, parcel: Parcel, world: &mut World<'_, O>) {
         // A fused sink gets packets ahead of time. It first acts on its deadlines before this
@@ -103,7 +104,7 @@ impl Ends {
             }
             Delivered::Taken(answer) => self.reply(now, answer, world),
             Delivered::Dropped => {
-                // (If the truth is reported later, the source catches up then, in `Engine::tell`.)
+                // If the truth is reported later, the source catches up then, in `Engine::tell`.
                 let later = self.sink_is_ahead.then_some(now);
                 if later.is_none() {
                     self.catch_up(now, world);
@@ -120,7 +121,7 @@ impl Ends {
         self.reply(now, answer, world);
     }
 
-    /// Sends the sink's answer, and sets its next deadline.
+    /// Sends the sink's answer and sets its next deadline.
     #[inline(never)]
     fn reply<O: Observer>(
         &mut self,
@@ -145,8 +146,8 @@ impl Ends {
     }
 }
 
-/// Sends an answer. Returns true if it is ahead of time at its fused source, so that the caller
-/// must foresee or park it. The loss of an answer is not reported.
+/// Sends an answer. Returns true if the answer is ahead of time at its fused source; the caller
+/// must then foresee or park it. The loss of an answer is not reported.
 #[inline(always)]
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_home<O: Observer>(parcel: &mut Parcel, flow: &mut Flow, world: &mut World<'_, O>) -> bool {

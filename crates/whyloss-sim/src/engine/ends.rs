@@ -28,7 +28,7 @@ use crate::scenario::Scenario;
 pub(super) const SOURCE: usize = 0;
 pub(super) const SINK: usize = 1;
 
-/// All that is outside of the hosts.
+/// Everything outside the hosts.
 pub(super) struct World<'a, O> {
     pub(super) recorder: Recorder<'a, O>,
     pub(super) network: Network,
@@ -57,9 +57,8 @@ pub(super) struct Ends {
     pub(super) armed: [Time; 2],
     /// The pending event of each end that an earlier one overtook.
     pub(super) overtaken: [Time; 2],
-    /// The entities of the ends in the event queue. A late source has none of its own: it uses that
-    /// of the link to its gate, so that one event serves its deadline and its packet's arrival
-    /// (`late.rs`).
+    /// The entities of the ends in the event queue. A late source uses that of the link to its
+    /// gate, so that one event serves its deadline and its packet's arrival (`late.rs`).
     pub(super) entities: [u32; 2],
     /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
     pub(super) late: Duration,
@@ -108,11 +107,11 @@ impl Ends {
     }
 
     /// Makes sure that a host is woken at its deadline. If the new deadline is later than the
-    /// pending event, that event wakes the host in vain and is set anew, which costs less than
-    /// moving an event at every acknowledgement. If it is earlier, a new event overtakes the
-    /// pending one, which then serves the deadlines after it. (A source whose window opens and
-    /// closes sets its retransmission timer at each packet. Without this rule, all of these events
-    /// would be pending.)
+    /// pending event, that event wakes the host to no effect and is set anew. This costs less than
+    /// moving an event at every acknowledgement. If the new deadline is earlier, a new event
+    /// overtakes the pending one, which then serves the deadlines after it. Otherwise a source
+    /// whose window opens and closes would leave an event pending at each packet, because it sets
+    /// its retransmission timer each time.
     #[inline]
     pub(super) fn arm(&mut self, end: usize, deadline: Time, network: &mut Network) {
         if deadline < self.armed[end] {
@@ -120,7 +119,7 @@ impl Ends {
         }
     }
 
-    /// Overtakes the pending event. (On the hot path, deadlines only move later.)
+    /// Sets an event before the pending one. On the hot path, deadlines only move later.
     #[inline(never)]
     fn overtake(&mut self, end: usize, deadline: Time, network: &mut Network) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
@@ -134,9 +133,9 @@ impl Ends {
             .push(self.entities[end] as usize, deadline.later(late));
     }
 
-    /// Returns whether an end's event for this deadline is valid, and clears it. It is not valid if
-    /// two earlier events overtook it, or the source has caught up. An event of the latter kind is
-    /// still in the queue, and finds nothing to do.
+    /// Returns whether an end's event for this deadline is valid, and clears it. It is invalid if
+    /// two earlier events overtook it, or if the source has already caught up. In the second case,
+    /// the event stays in the queue and has no effect.
     #[inline]
     pub(super) fn disarm(&mut self, deadline: Time, end: usize) -> bool {
         let counts = self.armed[end] == deadline;
@@ -160,10 +159,10 @@ impl Ends {
         self.report_loss(&packet, lost, later, network);
     }
 
-    /// Counts a packet that is lost for this cause at this time, and reports the cause: at once, or
-    /// `later`, when the packet reaches the point of its loss (`truths.rs`). The judge of a [fused
-    /// sink](Self::sink_is_ahead) learns of it at once, because this sink takes later packets ahead
-    /// of time, too.
+    /// Counts a packet that is lost for this cause at this time, and reports the cause:
+    /// immediately, or `later`, when the packet reaches the point of its loss (`truths.rs`). The
+    /// judge of a [fused sink](Self::sink_is_ahead) gets it immediately, because this sink also
+    /// takes later packets ahead of time.
     pub(super) fn report_loss(
         &mut self,
         packet: &Packet,

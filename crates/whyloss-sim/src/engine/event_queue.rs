@@ -11,10 +11,10 @@
 //! first, which makes the [order of events](super).
 //!
 //! The queue is a heap with four children per node, which are adjacent in memory. A key is one
-//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root vacant. Mostly, the next
-//! event to be set belongs to the same entity. It then takes the root with one walk down the
-//! heap, instead of two walks. A second event of one entity at the same time may find nothing to
-//! do, which is harmless.
+//! word, `time·2ᵏ + entity`. [`EventQueue::pop`] leaves the root vacant, because the next event to
+//! be set is usually the same entity's. With the root vacant, it takes one walk down the heap
+//! instead of two walks. A second event of one entity at the same time may have no effect, which is
+//! harmless.
 
 use whyloss::Time;
 
@@ -70,7 +70,7 @@ impl EventQueue {
         Time::from_nanos((NOTHING >> bits(entities)) - 1)
     }
 
-    /// Adds the next event of the entity whose event was taken out last. Must come before any other
+    /// Adds the next event of the entity whose event was taken out last. Call this before any other
     /// addition.
     #[inline]
     pub(crate) fn push_next(&mut self, entity: usize, time: Time) {
@@ -110,7 +110,7 @@ impl EventQueue {
         Some((Time::from_nanos(key >> self.bits), entity as usize))
     }
 
-    /// Returns the entities of the next two events while one is handed out, and of one that comes
+    /// Returns the entities of the next two events while one is handed out, and of one that follows
     /// soon; arbitrary numbers if there are none.
     #[inline]
     pub(crate) fn next_few(&self) -> [usize; 3] {
@@ -123,7 +123,7 @@ impl EventQueue {
         [next, least_of(keys).1, soon].map(|key| (key & self.mask) as usize)
     }
 
-    /// Drops all pending events, and all later additions.
+    /// Drops all pending events and all later additions.
     #[cold]
     pub(crate) fn close(&mut self) {
         self.rows.fill([NOTHING; WIDTH]);
@@ -238,7 +238,7 @@ mod tests {
     const END: u64 = 20;
 
     proptest! {
-        /// Any operations: the queue equals a sorted list.
+        /// After any operations, the queue equals a sorted list.
         #[test]
         fn agrees_with_a_sorted_list(
             steps in prop::collection::vec(prop::option::weighted(0.6, (0usize..40, 0u64..25)), 0..400),

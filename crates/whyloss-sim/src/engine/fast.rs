@@ -152,7 +152,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Handles an event of a link: mostly, a packet is due at its far end.
+    /// Handles an event of a link. Usually, a packet is due at its far end.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn arrival(&mut self, now: Time, link: usize) {
@@ -178,8 +178,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Does what [`Self::reach`] does for a packet that a busy link returns. (A function that is
-    /// inlined everywhere cannot call itself.)
+    /// Handles a packet that a busy link returns, like [`Self::reach`]. A function that is inlined
+    /// everywhere cannot call itself.
     #[inline(never)]
     fn reach_apart(&mut self, now: Time, parcel: Parcel) {
         let hop = self.world.network.table.hops[parcel.hop as usize];
@@ -218,7 +218,8 @@ impl<'a, O: Observer> Engine<'a, O> {
         ends.flow.tell(truth.sequence, truth.cause);
     }
 
-    /// Sends a packet on from between two links, where it is due now, or later if that is known.
+    /// Forwards a packet that leaves one link to the next. It is due there now, or later if its
+    /// arrival was computed ahead of time.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn forward(&mut self, now: Time, mut parcel: Parcel) {

@@ -1,6 +1,6 @@
 //! A flow at work: its two ends, their reactions to packets, and its counts.
 //!
-//! Both engines use it. It knows neither links nor events: the engine sends the packets that it
+//! Both engines use it. It uses neither links nor events: the engine sends the packets that it
 //! returns, and wakes it at its deadlines.
 
 use whyloss::event::Detection;
@@ -36,16 +36,16 @@ pub(super) struct Flow {
 
 /// The transfers of a flow.
 struct Transfers {
-    /// The number of segments of each.
+    /// The number of segments of each transfer.
     segments: u64,
-    /// The number that the sink has completely.
+    /// The number of transfers that the sink has completely.
     completed: u64,
     result: TransferResult,
 }
 
 /// The outcome of a data packet at its sink.
 pub(super) enum Delivered {
-    /// The sink took the packet, and may answer at once.
+    /// The sink took the packet, and may answer immediately.
     Taken(Option<Payload>),
     /// The sink dropped the packet because of damage within its coverage.
     Dropped,
@@ -307,7 +307,7 @@ impl Flow {
         let closed = match (&self.source, &self.sink) {
             (Source::Outside(source), Sink::Outside(sink)) => {
                 let closed = [source.closed(), sink.closed()].into_iter().flatten();
-                // (A sink that is worked out ahead of time may have gone past the end.)
+                // A sink whose events are computed ahead of time may have gone past the end.
                 let closed = closed.filter(|closed| closed.at <= window.end);
                 closed.min_by_key(|closed| closed.at).map(Box::new)
             }
@@ -332,7 +332,7 @@ impl Flow {
         }
     }
 
-    /// Passes a data packet to the sink. Returns the answer, and whether the packet was new to the
+    /// Passes a data packet to the sink. Returns the answer and whether the packet was new to the
     /// sink.
     #[inline(always)]
     fn react<O: Observer>(
@@ -439,14 +439,14 @@ impl Flow {
         self.source.scored();
     }
 
-    /// Notes that a packet is no longer in flight and reached no end.
+    /// Records that a packet is no longer in flight and reached no end.
     pub(super) fn forget(&mut self, payload: &Payload) {
         if let Some((sender, datagram)) = self.sender_of(payload) {
             sender.forget(datagram);
         }
     }
 
-    /// Notes that a packet has a copy in flight, so that its sender's bytes are needed twice.
+    /// Records that a packet has a copy in flight, so that its sender's bytes are needed twice.
     pub(super) fn copied(&mut self, payload: &Payload) {
         if let Some((sender, datagram)) = self.sender_of(payload) {
             sender.copied(datagram);
@@ -485,7 +485,7 @@ impl Flow {
     }
 }
 
-/// Returns the measurement of a run from its flows, the counts of its links, and the number of its
+/// Returns the measurement of a run from its flows, the counts of its links and the number of its
 /// events.
 pub(super) fn measurement(
     window: Window,

@@ -33,14 +33,14 @@ impl Ends {
         self.transmit(now, world);
     }
 
-    /// Handles an answer that is at its fused source ahead of time: now, if the source foresees it.
-    /// Otherwise parks it.
+    /// Handles an answer that is at its fused source ahead of time. The source takes it now if it
+    /// foresees the answer; otherwise, the answer is parked.
     #[inline(never)]
     pub(super) fn hear_early<O: Observer>(&mut self, parcel: &Parcel, world: &mut World<'_, O>) {
         self.hear_early_here(parcel, world);
     }
 
-    /// Does what [`Self::hear_early`] does, as a part of its caller.
+    /// Handles an answer like [`Self::hear_early`], as a part of its caller.
     #[inline(always)]
     pub(super) fn hear_early_here<O: Observer>(
         &mut self,
@@ -68,7 +68,7 @@ impl Ends {
         let others = !world.network.transits[link].is_empty();
         self.hear(now, parcel, world);
         if !others {
-            // A packet that was put there since found the ring empty, and has set the event.
+            // A packet that was put there since then found the ring empty and has set the event.
             return;
         }
         while let Some(&next) = world.network.transits[link].first()
@@ -83,8 +83,8 @@ impl Ends {
         }
     }
 
-    /// Returns whether the source foresees its reaction to an answer. (Only an acknowledgement
-    /// without SACK blocks or damage is an `Ack`.)
+    /// Returns whether the source foresees its reaction to an answer. Only an acknowledgement
+    /// without SACK blocks or damage is an `Ack`.
     #[inline]
     fn foresees(&self, answer: &Parcel) -> bool {
         match &self.flow.source {
@@ -95,8 +95,8 @@ impl Ends {
         }
     }
 
-    /// Handles an acknowledgement that the source foresees, as of the time at which it will come.
-    /// Such a source is never woken late: a TCP that foresees has no pacer, and so no gate.
+    /// Handles an acknowledgement that the source foresees, as of its arrival time. Such a source
+    /// is never woken late: a TCP that foresees has no pacer, and so no gate.
     #[inline(always)]
     fn hear_foreseen<O: Observer>(&mut self, answer: &Parcel, world: &mut World<'_, O>) {
         if let Source::Tcp(sender) = &mut self.flow.source {

@@ -13,9 +13,9 @@
 //!
 //! A sender enters the first hop of a way in the step in which it sends. Each other hop is a
 //! *stop*, which a packet reaches by an event, or *fused*: marked `+` here, it is handled in the
-//! step of the hop before it. (An answer that a fused source does not foresee is parked there and
-//! comes by an event.) Consecutive links that are crossed as one entry, in brackets, are one
-//! hop. Ways with equal hops are stored once. With all shortcuts:
+//! step of the hop before it. An answer that a fused source does not foresee is parked there and
+//! comes by an event. Consecutive links that are crossed as one entry, in brackets, are one hop.
+//! Ways with equal hops are stored once. With all shortcuts:
 //!
 //! ```text
 //! hops      0  2  +[3]  +sink  [5 7 8]  +source  1  2  +[4]  +sink  [6 7 9]  +source
@@ -71,7 +71,7 @@ impl Table {
         (table, routes)
     }
 
-    /// Adds a stretch for packets of `size` bytes, and returns its index.
+    /// Adds a stretch for packets of `size` bytes and returns its index.
     fn add_stretch(&mut self, map: &Map, run: &[usize], size: u32, window: Window) -> usize {
         let crossings = run.iter().map(|&link| map.links[link].crossing(size));
         let links: Box<[_]> = run.iter().copied().zip(crossings).collect();
@@ -188,13 +188,13 @@ pub(super) struct Stretch {
     pub(super) size: u32,
     /// The last link of the stretch.
     pub(super) last: u32,
-    /// Its links, each with the time that a packet takes over it.
+    /// The links of the stretch, each with the time that a packet takes to cross it.
     pub(super) links: Box<[(usize, Duration)]>,
 }
 
 impl Stretch {
-    /// Counts a packet that enters at `now`, if all its arrivals count. Returns the time at which
-    /// it leaves, and whether it was counted.
+    /// Counts a packet that enters at `now`, if all its arrivals count. Returns when it leaves, and
+    /// whether it was counted.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(super) fn cross(&mut self, now: Time, window: Window) -> (Time, bool) {

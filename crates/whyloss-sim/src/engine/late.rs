@@ -1,5 +1,5 @@
-//! A source that is woken late: at the time at which its packet is at its gate
-//! (`shortcuts/gate.rs`), not at its deadline.
+//! A source that is woken late: when its packet is at its gate (`shortcuts/gate.rs`), not at its
+//! deadline.
 //!
 //! A source sends a packet every 10 ms, which is at its gate 5 ms later. An answer reaches it at
 //! 12 ms:
@@ -12,9 +12,9 @@
 //! 25 ms   deadline 20, 5 ms late          20            is there now: sent on
 //! ```
 //!
-//! The event at 15 ms was set with the deadline, and finds the parked packet. A packet that waits
-//! for an earlier one in the queue of the first link is late at its gate: it is parked with an
-//! event of its own, unless another is parked before it. A test below asserts these rows.
+//! The event at 15 ms was set with the deadline and finds the parked packet. A packet that waits
+//! for an earlier one in the queue of the first link is late at its gate. It is parked with a
+//! separate event, unless another is parked before it. A test below asserts these rows.
 
 use whyloss::{Duration, Time};
 
@@ -30,7 +30,7 @@ impl Ends {
         self.late > Duration::ZERO
     }
 
-    /// Wakes a late source whose packet may be at the gate, and returns the packet there.
+    /// Wakes a late source whose packet may be at the gate. Returns the packet there.
     #[inline(always)]
     pub(super) fn wake_late<O: Observer>(
         &mut self,
@@ -66,8 +66,8 @@ impl Ends {
 
     /// Lets a late source act as of its deadline: it sends packets to its gate, where they are
     /// parked. If the source is `woken` by the event of this deadline, returns the packet that is
-    /// there at the time of the event instead. At most one is, as each leaves the first link later
-    /// than the one before.
+    /// there at the time of the event instead. There is at most one, because each leaves the first
+    /// link later than the one before.
     #[inline(always)]
     fn act_late<O: Observer>(
         &mut self,
@@ -91,7 +91,7 @@ impl Ends {
             let network = &mut world.network;
             match network.send::<O, true>(&mut parcel, &mut world.recorder) {
                 Sent::AtGate if woken && parcel.due == event => there = Some(parcel),
-                // (The link already has an event at the time of `event`.)
+                // The link already has an event at the time of `event`.
                 Sent::AtGate if parcel.due == event => network.put_silently(gate, parcel),
                 Sent::AtGate => network.put(gate, parcel),
                 Sent::Lost(cause, when) => {
@@ -99,7 +99,7 @@ impl Ends {
                 }
                 _ => debug_assert!(false, "short of its gate"),
             }
-            // (Spares a poll that would return nothing.)
+            // Saves a poll that would return nothing.
             if self.flow.source.rests(deadline) {
                 break;
             }

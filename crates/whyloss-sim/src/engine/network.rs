@@ -7,8 +7,9 @@
 //! | `turns.rs` | a busy link holds it |
 //! | `truths.rs` | it is lost, and the cause waits until it may be reported |
 //!
-//! A FIFO link knows at once when a packet will arrive ([`whyloss_link::Link::offer`]). However
-//! many packets are in transit over it, it needs one pending event, that of the first.
+//! A FIFO link computes on arrival when a packet will reach its far end
+//! ([`whyloss_link::Link::offer`]). For any number of packets in transit over it, it needs one
+//! pending event, that of the first.
 
 use whyloss::Time;
 use whyloss_link::{Fate, Streams};
@@ -36,8 +37,8 @@ pub(crate) struct Network {
     pub(super) events: EventQueue,
     /// The causes of losses that wait until they may be reported.
     pub(super) truths: Truths,
-    /// Maximum number of places: those of the rings of packets in transit, which only grow, and one
-    /// for each held packet and each waiting cause.
+    /// The maximum number of places: those of the rings of packets in transit, which only grow, and
+    /// one for each held packet and each waiting cause.
     most_packets: u64,
     /// The number of places for packets that may still be added.
     pub(super) room: u64,
@@ -119,7 +120,7 @@ impl Network {
         self.overfull.is_none()
     }
 
-    /// Ends the run at the limit on packets, which one at this link would exceed.
+    /// Ends the run at the limit on packets, which one more packet at this link would exceed.
     #[cold]
     #[inline(never)]
     pub(super) fn end_at_limit(&mut self, link: usize) {
@@ -142,7 +143,7 @@ impl Network {
         })
     }
 
-    /// Counts a packet that enters a stretch at `now`, if some of its arrivals may lie outside the
+    /// Counts a packet that enters a stretch at `now`, if some of its arrivals may be outside the
     /// window.
     #[cold]
     #[inline(never)]

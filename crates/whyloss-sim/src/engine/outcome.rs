@@ -38,8 +38,7 @@ pub struct Run {
     /// The delays of each flow, in the order of the scenario; empty if not [needed](Needs::delays).
     pub delays: Vec<DelaySummary>,
     /// The counts of frames of each flow, in the order of the scenario, with one entry for each
-    /// playout delay. A flow without a stream has none. Empty if
-    /// not [needed](Needs::frames).
+    /// playout delay. A flow without a stream has none. Empty if not [needed](Needs::frames).
     pub frames: Vec<Vec<FrameCounts>>,
     /// The simulated time at the end: that of the scenario, unless the run was stopped.
     pub reached: Time,
@@ -70,7 +69,7 @@ pub enum RunError {
         at.as_secs_f64()
     )]
     TooManyPackets {
-        /// The link that held most of them.
+        /// The name of the link that held the most packets.
         link: String,
         /// The simulated time at which the limit was exceeded.
         at: Time,

@@ -19,9 +19,9 @@ use crate::packet::{Packet, Payload};
 /// A packet in flight.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Parcel {
-    /// The time at which it is at its `hop`.
+    /// When the packet is at its `hop`.
     pub(crate) due: Time,
-    /// The time at which its end sent it.
+    /// When its end sent it.
     pub(crate) sent: Time,
     /// The sequence number of a data packet, the next number of an acknowledgement, or the index of
     /// the packet in [`Aside`].
@@ -36,8 +36,8 @@ pub(crate) struct Parcel {
     pub(crate) kind: Kind,
 }
 
-/// The kind of the payload. (As wide as the padding after it, which would otherwise be copied
-/// separately.)
+/// The kind of the payload. It is 32 bits wide to fill the padding, which would otherwise be copied
+/// separately.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u32)]
 pub(crate) enum Kind {
@@ -74,8 +74,8 @@ pub(crate) struct Aside {
 }
 
 impl Parcel {
-    /// Packs a packet that its end sends now. (Inlined, because the caller has just made the packet
-    /// and knows its kind.)
+    /// Packs a packet that its end sends now. Inlined, because the caller has just made the packet
+    /// and its kind is constant there.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn pack(packet: &Packet, aside: &mut Aside) -> Self {
@@ -203,8 +203,8 @@ impl Parcel {
         }
     }
 
-    /// Returns a packet or its copy. If the other one is still to come, it keeps the slot in
-    /// [`Aside`].
+    /// Returns a packet or its copy. If the second of the two is still in flight, it keeps the slot
+    /// in [`Aside`].
     #[cold]
     pub(crate) fn one_of_two(self, is_copy: bool, other_comes: bool, aside: &mut Aside) -> Self {
         let mut packet = if other_comes {
@@ -241,7 +241,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the segment.
+    /// Unpacks a parcel that holds a segment.
     #[inline]
     pub(crate) fn segment(self) -> Segment {
         Segment {
@@ -251,7 +251,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the TFRC data.
+    /// Unpacks a parcel that holds TFRC data.
     #[inline]
     pub(crate) fn tfrc_data(self) -> tfrc::Data {
         let said = self.echo.as_nanos();
@@ -266,7 +266,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the IFTP data.
+    /// Unpacks a parcel that holds IFTP data.
     #[inline]
     pub(crate) fn iftp_data(self) -> iftp::Data {
         iftp::Data {
@@ -275,7 +275,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the IFTP acknowledgement.
+    /// Unpacks a parcel that holds an IFTP acknowledgement.
     #[inline]
     pub(crate) fn iftp_ack(self) -> iftp::Ack {
         iftp::Ack {
@@ -284,7 +284,7 @@ impl Parcel {
         }
     }
 
-    /// Returns the TCP acknowledgement.
+    /// Unpacks a parcel that holds a TCP acknowledgement.
     #[inline]
     pub(crate) fn ack(self) -> Ack {
         Ack {
@@ -324,7 +324,7 @@ mod tests {
         assert_eq!(size_of::<Parcel>(), 48);
     }
 
-    /// A packet of each kind.
+    /// Returns a packet of each kind.
     fn packet(kind: u8, number: u64, first_damaged: u32) -> Packet {
         let (sent, echo) = (Time::from_nanos(number), Time::from_nanos(number / 2));
         let segment = |stamp, retransmission| {

@@ -204,7 +204,7 @@ impl<'a> Plain<'a> {
         Ok(())
     }
 
-    /// Sends the sink's answers.
+    /// Sends `answer`, and then the remaining answers of the sink.
     fn reply(
         &mut self,
         now: Time,
@@ -278,7 +278,7 @@ impl<'a> Plain<'a> {
         flow.forget(&packet.payload);
     }
 
-    /// Gives a packet to a link that cannot decide at once.
+    /// Passes a packet to a busy link, which holds it.
     fn hold(&mut self, now: Time, entity: usize, packet: Packet) -> Result<(), RunError> {
         let wire = &mut self.links[entity];
         if let Some(busy) = &mut wire.busy {
@@ -342,7 +342,7 @@ impl<'a> Plain<'a> {
         way.get(packet.hop as usize).copied()
     }
 
-    /// Sets the event that wakes an end at `deadline`, in place of its pending one.
+    /// Sets the event that wakes an end at `deadline`, instead of its pending one.
     fn set_deadline(&mut self, index: usize, end: usize, deadline: Time) {
         let entity = self.links.len() + 2 * index + end;
         let before = std::mem::replace(&mut self.flows[index].deadlines[end], deadline);
@@ -352,7 +352,7 @@ impl<'a> Plain<'a> {
         }
     }
 
-    /// Counts a packet in flight at a link. Fails at the limit.
+    /// Counts one more packet in flight at a link. Returns an error above the limit on all packets.
     fn add(&mut self, at: Time, link: usize) -> Result<(), RunError> {
         self.under_way[link] += 1;
         self.all_under_way += 1;

@@ -1,11 +1,11 @@
 //! Prefetches the data of the next events while one is handled.
 //!
 //! With thousands of flows, a flow's data is rarely in the processor's cache when its event comes,
-//! and each part would cause a wait of its own. The event queue knows the next two entities and one
-//! that follows soon. For that one, the engine prefetches the packet; for the second, the end that
+//! and each part would cause a separate wait. The event queue shows the next two entities and one
+//! that follows soon. For the last, the engine prefetches the packet; for the second, the end that
 //! the packet reaches and the delays; for the next, the data that these point to. A prefetch for an
-//! entity that is overtaken costs a few instructions. Results do not change, since a prefetch reads
-//! nothing.
+//! entity that is overtaken costs a few instructions. Results do not change, because a prefetch
+//! reads nothing.
 
 use super::ends::{Ends, SINK, SOURCE};
 use super::fast::Engine;
@@ -13,7 +13,7 @@ use super::parcel::Kind;
 use crate::host::{Sink, Source};
 use crate::observe::Observer;
 
-/// Minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
+/// The minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
 pub(super) const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
 
 impl<O: Observer> Engine<'_, O> {
@@ -75,7 +75,7 @@ pub(crate) fn prefetch<T>(of: &T) {
         let lines = size_of::<T>() / 64 + 1;
         for line in 0..lines {
             let at = (64 * line).min(size_of::<T>().saturating_sub(1));
-            // SAFETY: the address lies within `of`, and a prefetch changes nothing.
+            // SAFETY: the address is within `of`, and a prefetch changes nothing.
             unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(at)) };
         }
     }

@@ -20,7 +20,7 @@ impl<O: Observer> Recorder<'_, O> {
         self.window.contains(at)
     }
 
-    /// Passes an event at this time to the observer, unless it lies after the end of the run, which
+    /// Passes an event at this time to the observer, unless it is after the end of the run, which
     /// parts that are ahead of the events may pass.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]

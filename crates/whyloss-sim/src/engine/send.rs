@@ -11,7 +11,7 @@ use super::wire::{Decision, Offer};
 use crate::observe::Observer;
 
 /// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the hop that
-/// the packet has reached, and `due` the time at which it is there.
+/// the packet has reached, and `due` is when it is there.
 ///
 /// | outcome | `hop` | what is left to do |
 /// |---|---|---|
@@ -118,7 +118,7 @@ impl Network {
         self.decide(Offer { link, at, waiting }, parcel, fate, recorder)
     }
 
-    /// Does what [`Self::offer`] does after the link has given a fate, for all fates.
+    /// Settles an offer like [`Self::offer`], after the link has given a fate, for all fates.
     #[inline(never)]
     fn decide<O: Observer>(
         &mut self,

@@ -21,7 +21,7 @@ pub(super) struct Tally {
 /// The number of values of [`Rare`].
 const RARE: usize = 15;
 
-/// A thing that does not happen at most packets. Causes are true ones, then verdicts.
+/// An event that most packets do not cause. Causes are true ones, then verdicts.
 #[derive(Clone, Copy)]
 pub(super) enum Rare {
     Damaged,

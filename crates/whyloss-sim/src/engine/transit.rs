@@ -38,7 +38,7 @@ impl Transit {
         self.len as usize == self.ring.len()
     }
 
-    /// Adds a parcel that is due no sooner than any before it. There must be room for it.
+    /// Adds a parcel that is not due before any other. There must be room for it.
     #[inline(always)]
     pub(crate) fn push(&mut self, parcel: Parcel) {
         let mut end = self.head as usize + self.len as usize;
@@ -64,7 +64,7 @@ impl Transit {
         self.first().map(prefetch);
     }
 
-    /// Removes and returns the first parcel, with the time at which the next is due.
+    /// Removes and returns the first parcel, with the due time of the next.
     #[inline(always)]
     pub(crate) fn pop(&mut self) -> Option<(Parcel, Option<Time>)> {
         let parcel = *self.first()?;
@@ -103,7 +103,7 @@ impl Transit {
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Network {
-    /// Puts a packet in transit over a link, and sets the link's event if it is the first there.
+    /// Puts a packet in transit over a link. Sets the link's event if it is the first there.
     #[inline(always)]
     pub(super) fn put(&mut self, link: usize, parcel: Parcel) {
         if self.transits[link].is_empty() {
@@ -112,7 +112,7 @@ impl Network {
         self.put_silently(link, parcel);
     }
 
-    /// Does what [`Self::put`] does, but sets no event.
+    /// Puts a packet like [`Self::put`], but sets no event.
     #[inline(always)]
     pub(super) fn put_silently(&mut self, link: usize, parcel: Parcel) {
         let transit = &mut self.transits[link];
@@ -161,7 +161,7 @@ mod tests {
     use super::*;
 
     proptest! {
-        /// Any operations: the ring equals the standard library's queue.
+        /// After any operations, the ring equals the standard library's queue.
         #[test]
         fn agrees_with_a_queue(pushes in prop::collection::vec(prop::bool::weighted(0.55), 0..300)) {
             let (mut transit, mut naive) = (Transit::default(), VecDeque::new());

@@ -25,12 +25,12 @@ impl Ends {
         }
     }
 
-    /// Sends all that the source may send now, and sets its next deadline.
+    /// Sends all that the source may send now and sets its next deadline.
     ///
-    /// `now` lies ahead if the source has foreseen an acknowledgement. Such a source never calls
-    /// itself without end through an answer to its own packet: its data has a stop
-    /// (`shortcuts/foresee.rs`), so no packet reaches the sink in this step. A packet that it loses
-    /// at its first link is reported at once; its judge is asked nothing before `now`.
+    /// `now` lies ahead if the source has foreseen an acknowledgement. The recursion ends, because
+    /// the source's data has a stop (`shortcuts/foresee.rs`): no packet reaches the sink, which
+    /// could answer, in this step. The loss of a packet at the first link is reported immediately;
+    /// no verdict is requested before `now`.
     #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
         if !self.flow.may_send(now, &mut world.recorder) {
@@ -64,7 +64,7 @@ impl Ends {
     }
 
     /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
-    /// false if there is none. (An optional parcel would not stay in registers.)
+    /// false if there is none. An optional parcel would not stay in registers.
     #[inline(always)]
     pub(super) fn poll<O: Observer>(
         &mut self,
@@ -72,7 +72,7 @@ impl Ends {
         parcel: &mut Parcel,
         world: &mut World<'_, O>,
     ) -> bool {
-        // (Each kind of source is asked directly, so that its payload stays in registers.)
+        // Each kind of source has its own call, so that its payload stays in registers.
         let payload = match &mut self.flow.source {
             Source::Tcp(sender) if !self.flow.capable => {
                 let Some(segment) = sender.poll_transmit(now) else {
@@ -98,7 +98,7 @@ impl Ends {
         true
     }
 
-    /// Does what [`Self::poll`] does, for all sources.
+    /// Polls like [`Self::poll`], for all sources.
     #[cold]
     #[inline(never)]
     fn poll_any<O: Observer>(

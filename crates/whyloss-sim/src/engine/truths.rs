@@ -1,10 +1,10 @@
 //! The true causes of losses that were computed ahead of time.
 //!
 //! As in the plain engine, a judge learns of a loss when the packet reaches the link that loses it,
-//! because a verdict may be asked for before. Until then, the cause waits here. Two ends learn of
-//! it at once: the judge of a fused TFRC sink (`shortcuts/sinks.rs`), and a source that acts ahead
-//! of time and loses a packet at its own first link. Its judge is asked nothing before that time
-//! (`transmit.rs`).
+//! because a verdict may be requested earlier. Until then, the cause waits here. Two ends learn of
+//! it immediately: the judge of a fused TFRC sink (`shortcuts/sinks.rs`), and a source that acts
+//! ahead of time and loses a packet at its first link. This source requests no verdict before that
+//! time (`transmit.rs`).
 
 use std::collections::BTreeMap;
 
@@ -20,8 +20,8 @@ pub(crate) struct Truth {
     pub(crate) cause: Cause,
 }
 
-/// The causes by the time at which they may be reported, the link at whose end that is, and their
-/// order.
+/// The causes by the time at which they may be reported, the link at whose end they are reported,
+/// and their order.
 #[derive(Debug, Default)]
 pub(crate) struct Truths {
     waiting: BTreeMap<(Time, usize, u64), Truth>,
@@ -38,7 +38,7 @@ impl Truths {
     /// Removes and returns the first cause that may be reported at the end of this link at `now`.
     #[inline]
     pub(crate) fn pop(&mut self, now: Time, link: usize) -> Option<Truth> {
-        // (Gates and turns ask at each of their events.)
+        // Gates and turns call this at each of their events.
         if self.waiting.is_empty() {
             return None;
         }

@@ -1,5 +1,5 @@
-//! Busy links: they cannot decide at once, so they hold the packets offered to them, and return
-//! them at *turns*, events of their own.
+//! Busy links: they cannot decide immediately, so they hold the packets offered to them and return
+//! them at *turns*, which are their own events.
 //!
 //! Packets A and B reach a CoDel link at 0 ms. Each takes 1 ms of transmission and 4 ms of delay. A
 //! prompt link (`shortcuts/prompt.rs`) returns a packet when its transmission begins:
@@ -16,7 +16,7 @@
 //! that finds no truth is a turn, or an old one. The hot path needs no check for busy links: the
 //! plain link of such a [`Wire`](super::wire::Wire) gives every packet [`Fate::Held`].
 //!
-//! Only a packet that comes from another link is [passed on](Network::hold_or_pass) at once. A
+//! Only a packet that comes from another link is [passed on](Network::hold_or_pass) immediately. A
 //! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time.
 
 use whyloss::Time;
@@ -33,7 +33,7 @@ use crate::observe::Observer;
 pub(crate) struct Turned {
     pub(crate) parcel: Parcel,
     pub(crate) fate: Fate,
-    /// Whether the other one of packet and copy is still held.
+    /// Whether the packet's copy, or the packet of this copy, is still held.
     pub(crate) comes_again: bool,
 }
 
@@ -47,7 +47,7 @@ impl Network {
         self.wires[link].busy.as_ref().map_or(0, |busy| busy.len())
     }
 
-    /// Gives a packet to the link that [holds](super::send::Sent::Held) it. Notes the number of
+    /// Passes a packet to the link that [holds](super::send::Sent::Held) it. Records the number of
     /// waiting packets if an observer needs it.
     pub(crate) fn hold(&mut self, parcel: &Parcel, note_waiting: bool) {
         let whose = (parcel.flow, parcel.size, parcel.ecn(&self.aside));
@@ -56,15 +56,15 @@ impl Network {
         });
     }
 
-    /// Does what [`Self::hold`] does, unless the link is prompt and knows the packet's fate at
-    /// once. Then returns the packet if it arrives, due at the far end.
+    /// Holds a packet like [`Self::hold`], unless the link is prompt and computes the packet's fate
+    /// immediately. Then returns the packet if it arrives, due at the far end.
     #[inline(never)]
     pub(crate) fn hold_or_pass(&mut self, parcel: &Parcel, note_waiting: bool) -> Option<Parcel> {
         let link = self.table.hops[parcel.hop as usize].index();
         let busy = self.busy(link).filter(|busy| busy.is_prompt);
         match busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) {
             None => self.hold(parcel, note_waiting),
-            // (The channel loses it.)
+            // The channel loses the packet.
             Some(Fate::Held) => {
                 self.give(parcel, |busy, onward| busy.keep_passed(parcel.due, onward));
             }
@@ -78,7 +78,7 @@ impl Network {
         None
     }
 
-    /// Gives a packet to a busy link, as it will be at the far end, and sets the next turn. Does
+    /// Passes a packet to a busy link, as it will be at the far end, and sets the next turn. Does
     /// nothing if there is no room.
     fn give(&mut self, parcel: &Parcel, take: impl FnOnce(&mut Busy<Parcel>, Parcel)) {
         let link = self.table.hops[parcel.hop as usize].index();
@@ -154,7 +154,7 @@ mod tests {
     use crate::scenario::Scenario;
 
     /// Returns when the link of the module's documentation passes on or returns a packet, and when
-    /// that is due.
+    /// that packet is due.
     fn returned(shortcuts: Shortcuts) -> Vec<(Duration, Duration)> {
         let text = r#"
             duration = "1 s"

@@ -10,9 +10,9 @@ use crate::scenario::Connection;
 /// A link and its counts. `T` is a packet as the engine carries it.
 #[derive(Debug)]
 pub(super) struct Wire<T> {
-    /// The link. If it is busy, this one gives every packet [`Fate::Held`].
+    /// The FIFO link. If the wire is busy, this gives every packet [`Fate::Held`].
     pub(super) link: Link,
-    /// The link that replaces it if it cannot decide at once.
+    /// The event-driven link that replaces `link` if fates are not known on arrival.
     pub(super) busy: Option<Box<Busy<T>>>,
     pub(super) count: LinkResult,
 }

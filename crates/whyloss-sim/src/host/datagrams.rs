@@ -9,7 +9,7 @@
 //!           n = burst·rate/size, at least 1; rounded up if exponential, else to the nearest
 //! ```
 //!
-//! ns-2 rounds exponential bursts to the nearest too.
+//! ns-2 also rounds exponential bursts to the nearest number.
 
 use whyloss::{Duration, Rate, Time};
 use whyloss_link::Random;
@@ -21,8 +21,8 @@ pub enum Pattern {
     Steady {
         /// The variation of the intervals between packets.
         spacing: Spacing,
-        /// Later rates, each with the time from which it holds, in ascending order. The source is
-        /// silent at a rate of zero; any other rate takes effect with the next packet.
+        /// Later rates, each with its start time, in ascending order. The source is silent at a
+        /// rate of zero; any other rate takes effect with the next packet.
         changes: Vec<(Time, Rate)>,
     },
     /// Sends in bursts with pauses between them, and starts with a pause.
@@ -48,8 +48,8 @@ pub enum Spacing {
     /// Each interval is the shortest interval plus an exponential.
     Exponential {
         /// The shortest interval. Zero makes the source Poisson. The transmission time of the first
-        /// link makes the *gaps* between packets exponential (ELA-A7). An interval whose mean is
-        /// shorter has that mean.
+        /// link makes the *gaps* between packets exponential (ELA-A7). If the mean interval is
+        /// shorter, every interval is the mean.
         least: Duration,
     },
 }
@@ -76,7 +76,7 @@ pub enum Law {
 pub(crate) struct Datagrams {
     size: u32,
     spacing: Duration,
-    /// The pattern. It holds the changes still to come, the last one first.
+    /// The pattern. It holds the pending changes, in reverse order of time.
     pattern: Pattern,
     random: Random,
     pub(super) next: Time,
@@ -144,8 +144,8 @@ impl Datagrams {
         }
     }
 
-    /// Sets the time of the next packet: `at`, or the end of the pause or the silence that starts
-    /// at `at`.
+    /// Sets the time of the next packet: `at`, or the end of the pause or silence that starts at
+    /// `at`.
     fn go_on(&mut self, at: Time) {
         self.next = at;
         match &mut self.pattern {
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use whyloss_link::Streams;
 
-    /// A source of packets of 1000 bytes.
+    /// Returns a source of packets of 1000 bytes.
     fn source(kbps: u64, pattern: &Pattern, start_ms: i64) -> Datagrams {
         let random = Streams::new(1).stream("on-off", 0);
         let rate = Rate::from_kbps(kbps);
@@ -209,7 +209,7 @@ mod tests {
         Time::ZERO + Duration::from_millis(millis)
     }
 
-    /// Returns the times at which packets are sent, up to `end_ms`, in ms.
+    /// Returns when packets are sent, up to `end_ms`, in ms.
     fn sent(mut source: Datagrams, end_ms: i64) -> Vec<f64> {
         let mut times = Vec::new();
         while source.next_timeout() <= millis(end_ms) {
@@ -242,7 +242,7 @@ mod tests {
         let changes = [(3, 4_000), (10, 0), (15, 2_000), (20, 0), (21, 0)];
         let times = sent(source(8_000, &steady(Spacing::Regular, &changes), 1), 100);
         assert_eq!(times, [1., 2., 3., 5., 7., 9., 15., 19.]);
-        // Silent at first; a change while it is silent takes effect at once.
+        // The source is silent at first. A change during silence takes effect immediately.
         let changes = [(2, 0), (5, 8_000), (7, 0)];
         let times = sent(source(0, &steady(Spacing::Regular, &changes), 1), 100);
         assert_eq!(times, [5., 6.]);
@@ -259,7 +259,7 @@ mod tests {
         let intervals = times.windows(2).map(|pair| pair[1] - pair[0]);
         assert!(intervals.clone().all(|ms| (0.499..1.501).contains(&ms)));
         let squares: f64 = intervals.map(|ms| (ms - 1.0).powi(2)).sum();
-        // The variance of a uniform interval is its square/12.
+        // A uniform interval of width w has the variance w²/12.
         assert!((times.len() as f64 / 1e5 - 1.0).abs() < 0.005);
         assert!((squares / times.len() as f64 * 12.0 - 1.0).abs() < 0.03);
     }
@@ -283,7 +283,7 @@ mod tests {
             // The standard deviation of the mean of n is rest/√n: 4 σ.
             let mean: f64 = intervals.iter().sum::<f64>() / count;
             assert!((mean - 1.0).abs() < 4.0 * rest / count.sqrt(), "{mean}");
-            // Kolmogorov–Smirnov: one in ten thousand exceeds 2.23/√n.
+            // Kolmogorov–Smirnov: the distance exceeds 2.23/√n with probability 10⁻⁴.
             let law = |interval: f64| -libm::expm1(-(interval - least) / rest);
             let distance = intervals.iter().enumerate().map(|(i, &x)| {
                 let expected = law(x);
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn constant_bursts_by_hand() {
-        // 2.6 packets are 3.
+        // 5 ms at 2 ms per packet round to 3 packets.
         let mut half = source(4_000, &bursts(Law::Constant, 5, 4), 1);
         half.spacing = Duration::from_micros(2_000);
         assert_eq!(sent(half, 21), [5., 7., 9., 15., 17., 19.]);
@@ -318,7 +318,8 @@ mod tests {
         assert_eq!(times, [4., 9., 14., 19.]);
     }
 
-    /// MAR-11: 30 sources of 0.5 Mbit/s that are on for 100 ms and off for 200 ms bring 5 Mbit/s.
+    /// MAR-11: 30 sources of 0.5 Mbit/s that are on for 100 ms and off for 200 ms send 5 Mbit/s in
+    /// total.
     #[test]
     fn pareto_sources_bring_their_mean() {
         let pattern = bursts(Law::Pareto { shape: 1.5 }, 100, 200);

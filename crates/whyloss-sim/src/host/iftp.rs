@@ -1,5 +1,4 @@
-//! The sending end of an IFTP flow: the sender, its classifier, and the true causes that only the
-//! path knows.
+//! The sending end of an IFTP flow: the sender, its classifier, and the true causes of its losses.
 
 use whyloss::event::{AckEvent, LossEvent};
 use whyloss::iftp::{self, Ack, Advice, Data, Options, Reaction, Sender};
@@ -30,7 +29,7 @@ impl IftpSource {
         }
     }
 
-    /// Returns the number of losses that the judge remembers.
+    /// Returns the number of losses for which the judge has memory.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.judge.held()
@@ -42,7 +41,7 @@ impl IftpSource {
         self.sender.on_ack(now, ack, &mut self.judge);
     }
 
-    /// Handles an expiry of a due timer. Returns whether one was due.
+    /// Handles the timer if it is due. Returns whether it was due.
     pub(crate) fn wake(&mut self, now: Time) -> bool {
         self.judge.clear();
         let before = self.sender.timeouts();

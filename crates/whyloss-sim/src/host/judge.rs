@@ -1,11 +1,10 @@
-//! Judges the causes of a sender's losses and scores them against the truth that only the path
-//! knows.
+//! Judges the causes of a sender's losses and scores the verdicts against the truth.
 //!
 //! The path reports every segment that it loses. Verdicts are scored against these reports, and the
 //! oracle reads its verdicts from them; no other classifier sees them. A loss event without a lost
 //! segment in the window, such as an early timeout, has no true cause. The oracle then returns
 //! congestion, and no verdict is scored. A retransmitted segment no longer counts as lost, unless
-//! its retransmission is lost too.
+//! its retransmission is also lost.
 
 use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::{Classifier, SenderClassifier as _};
@@ -44,7 +43,7 @@ struct Lost {
     resent: bool,
 }
 
-/// Decides causes, and knows which packets of the window the path lost.
+/// Decides causes and keeps the packets of the window that the path lost.
 #[derive(Clone, Debug)]
 pub(super) struct Judge {
     /// The decider and its random numbers; `None` if every loss is congestion.
@@ -59,13 +58,13 @@ pub(super) struct Judge {
 #[derive(Clone, Debug)]
 struct Said {
     judgement: Judgement,
-    /// The losses that it is about, each with its segment and true cause.
+    /// The losses that the verdict covers, each with its segment and true cause.
     packets: Vec<(u64, Cause)>,
-    /// Window and slow start threshold before the loss, if the verdict is not final yet.
+    /// The window and slow start threshold before the loss, if the verdict is not final yet.
     pending: Option<(u64, u64)>,
 }
 
-/// A decider that may say something else than congestion.
+/// A decider that may return a cause other than congestion.
 #[derive(Clone, Debug)]
 struct Asked {
     decider: SenderDecider,
@@ -86,7 +85,7 @@ impl Judge {
         Some(&mut self.asked.as_mut()?.decider)
     }
 
-    /// Returns the number of losses that are remembered.
+    /// Returns the number of losses for which there is memory.
     #[cfg(test)]
     pub(super) fn held(&self) -> usize {
         let said = self.said.as_ref();
@@ -108,7 +107,7 @@ impl Judge {
         }
     }
 
-    /// Records that the path lost this segment; `una` is the first one not acknowledged.
+    /// Records that the path lost this segment; `una` is the first unacknowledged one.
     pub(super) fn on_lost(&mut self, sequence: u64, cause: Cause, una: u64) {
         self.forget(una);
         let corrupted = cause == Cause::Wireless;
@@ -153,8 +152,8 @@ impl Judge {
         }
     }
 
-    /// Handles the end of a recovery. Returns the final verdict on its loss, and the window and
-    /// threshold before it; `None` if the verdict was already final.
+    /// Handles the end of a recovery. Returns the final verdict on its loss, with the window and
+    /// threshold before the loss; `None` if the verdict was already final.
     pub(super) fn on_recovery_end(&mut self, now: Time) -> Option<(Cause, u64, u64)> {
         let said = self.said.as_mut()?;
         let (cwnd, ssthresh) = said.pending.take()?;
@@ -167,14 +166,14 @@ impl Judge {
         Some((cause, cwnd, ssthresh))
     }
 
-    /// Returns the last verdict, if it is final, and the losses that it is about.
+    /// Returns the last verdict, if it is final, and the losses that it covers.
     #[inline]
     pub(super) fn judgement(&self) -> Option<(Judgement, &[(u64, Cause)])> {
         let said = self.said.as_ref().filter(|said| said.pending.is_none())?;
         Some((said.judgement, &said.packets))
     }
 
-    /// Forgets a final verdict, which has been scored, at the next event.
+    /// Drops a final verdict, which has been scored, at the next event.
     #[inline]
     pub(super) fn clear(&mut self) {
         self.said.take_if(|said| said.pending.is_none());
@@ -193,8 +192,8 @@ impl Judge {
         judgement
     }
 
-    /// Returns a verdict as [`Self::judge`] does, but calls the classifier through `ask`, whose
-    /// result may contain more than a cause. Causes of references are converted to this type.
+    /// Returns a verdict like [`Self::judge`], but calls the classifier through `ask`, whose result
+    /// may contain more than a cause. Verdicts of references are converted to this type.
     pub(super) fn judge_by<T: From<Cause>>(
         &mut self,
         loss: &LossEvent,
@@ -226,7 +225,7 @@ impl Judge {
                 SenderDecider::err(*mc, *mw, truth, random.uniform()).into()
             }
         };
-        // Losses without a final verdict at this time belong to it.
+        // This verdict replaces one that is not final, and covers its losses.
         let waiting = self.said.take().filter(|said| said.pending.is_some());
         let mut packets = waiting.map_or_else(Vec::new, |said| said.packets);
         let from = self.from(una);
@@ -285,7 +284,7 @@ impl Judge {
         snug::tidy(&mut self.lost);
     }
 
-    /// Returns where a segment is among the lost ones, or would be.
+    /// Returns the index of a lost segment; as an error, the index at which it would be inserted.
     fn place(&self, sequence: u64) -> Result<usize, usize> {
         self.lost
             .binary_search_by_key(&sequence, |lost| lost.sequence)
@@ -295,7 +294,7 @@ impl Judge {
         self.lost.get(self.place(sequence).ok()?)
     }
 
-    /// Returns where the lost segments from this one on begin.
+    /// Returns the index of the first lost segment with this number or a higher one.
     fn from(&self, sequence: u64) -> usize {
         self.place(sequence).unwrap_or_else(|place| place)
     }
@@ -373,7 +372,7 @@ mod tests {
             (judgement.truth, judgement.verdict),
             (Some(Cause::Wireless), Cause::Wireless)
         );
-        // Until its retransmission is lost, too.
+        // This holds until its retransmission is also lost.
         judge.on_lost(3, Cause::Congestion, 3);
         assert_eq!(
             judge.judge(&loss(Detection::Timeout), 3, (0, 0)).verdict,

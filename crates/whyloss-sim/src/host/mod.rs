@@ -37,17 +37,16 @@ pub(crate) use self::tfrc::TfrcSink;
 use self::transfers::Backlog;
 use self::web::Web;
 
-/// The facts about a flow's source from which the fast engine's shortcuts follow.
+/// The facts about a flow's source that decide which shortcuts the fast engine uses.
 pub(crate) struct SourceFacts {
     /// Whether the source may [foresee](tcp::Sender::foresees) its reaction to acknowledgements.
     pub(crate) may_foresee: bool,
-    /// Whether the source sends by timers, and all its packets have one size. (It may also send as
-    /// an answer comes, as RACK does.)
+    /// Whether the source sends by timers and all its packets have one size. Answers may also
+    /// release packets, as with RACK.
     pub(crate) paced: bool,
 }
 
-/// The sending end. Functions that every packet calls check for TCP first, which takes two
-/// instructions.
+/// The sending end. Functions that every packet calls check for TCP first.
 #[derive(Debug)]
 #[repr(u8)]
 #[expect(
@@ -69,7 +68,7 @@ pub(crate) enum Source {
 #[derive(Debug)]
 #[repr(u8)]
 pub(crate) enum Sink {
-    /// The sink counts packets and answers nothing.
+    /// The sink counts packets and sends no answers.
     Silent,
     Iftp(iftp_core::Receiver),
     Outside(Box<outside::End>),
@@ -197,7 +196,7 @@ impl Source {
             | Transport::Rtp { .. }
             | Transport::Web { .. } => (true, false),
         };
-        // The packets of a source that stops, and its timer, depend on the time of the call.
+        // If a source stops, its packets and its timer depend on the time of the call.
         let endless = flow.application == Application::Greedy && flow.stop.is_none();
         SourceFacts {
             may_foresee: !alert && endless,
@@ -205,7 +204,8 @@ impl Source {
         }
     }
 
-    /// Returns whether it is known without [asking](Self::poll) that nothing more leaves at `now`.
+    /// Returns whether no packet can leave at `now`. `false` means that only [`Self::poll`] can
+    /// tell.
     #[inline]
     pub(crate) fn rests(&self, now: Time) -> bool {
         match self {
@@ -216,7 +216,7 @@ impl Source {
         }
     }
 
-    /// Returns when the source must be woken.
+    /// Returns when to wake the source.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
@@ -325,7 +325,7 @@ impl Source {
         }
     }
 
-    /// Returns the TCP sender, if it is one.
+    /// Returns the TCP sender; `None` for other transports.
     #[inline]
     pub(crate) fn tcp(&self) -> Option<&tcp::Sender> {
         match self {
@@ -335,7 +335,7 @@ impl Source {
         }
     }
 
-    /// Returns the TCP sender, if it is one, to be supplied.
+    /// Returns the TCP sender, to supply it with data; `None` for other transports.
     fn tcp_mut(&mut self) -> Option<&mut tcp::Sender> {
         match self {
             Self::Tcp(sender) => Some(sender),
@@ -365,7 +365,7 @@ impl Source {
         }
     }
 
-    /// Frees the [verdict](Self::judgement), which has been scored, while it is in the cache.
+    /// Frees a scored [verdict](Self::judgement) while it is in the cache.
     #[cold]
     #[inline(never)]
     pub(crate) fn scored(&mut self) {
@@ -398,8 +398,8 @@ fn expire(sender: &mut tcp::Sender, now: Time) -> bool {
 }
 
 impl Sink {
-    /// Returns whether a flow's sink sets no deadlines: nothing but its packets, in their order,
-    /// changes it or makes it send.
+    /// Returns whether a flow's sink sets no deadlines. Then only arriving packets, in their order,
+    /// change it or make it send.
     pub(crate) fn answers_at_once(transport: &Transport) -> bool {
         match transport {
             Transport::Tcp { options, .. } | Transport::Web { options, .. } => options
@@ -413,7 +413,7 @@ impl Sink {
         }
     }
 
-    /// Returns when the sink must be woken.
+    /// Returns when to wake the sink.
     #[inline]
     pub(crate) fn next_timeout(&self) -> Time {
         match self {
@@ -438,8 +438,8 @@ impl Sink {
         }
     }
 
-    /// Returns the packets that the sink sends at `now` in addition to the answer that it gave when
-    /// it took a packet or was woken.
+    /// Returns the next packet that the sink sends at `now`, besides the answer that it returned
+    /// for the last arrival or wake-up.
     #[inline]
     pub(crate) fn poll(&mut self, now: Time) -> Option<Payload> {
         match self {

@@ -30,15 +30,15 @@ pub struct Options {
     /// The frame rate, in frames per second.
     pub frame_rate: f64,
     /// The time between two key frames. `None` sends only the first and those that the receiver
-    /// asks for.
+    /// requests.
     pub key_interval: Option<Duration>,
     /// The time that the encoder takes to follow the target.
     pub reaction: Duration,
     /// The pacer's rate as a multiple of the target rate.
     pub pacing: f64,
-    /// Whether the receiver asks for lost packets.
+    /// Whether the receiver requests lost packets.
     pub nack: bool,
-    /// The time that the jitter buffer waits before it asks for a key frame.
+    /// The time that the jitter buffer waits before it requests a key frame.
     pub patience: Duration,
     /// The delay, beyond that of the fastest frame, at which a frame counts as late.
     pub late: Duration,
@@ -109,7 +109,7 @@ pub struct CallResult {
     pub delays: DelaySummary,
     /// The time from the flow's start until the received rate, averaged over a second, reached 90 %
     /// of its bound. The bound is the lower of the path's capacity and the encoder's highest rate.
-    /// `None` if it never did.
+    /// `None` if this never happened.
     pub ramp: Option<Duration>,
 }
 
@@ -133,13 +133,13 @@ pub type Knows = fn(Estimator) -> bool;
 
 static ENGINE: OnceLock<(Knows, Engine)> = OnceLock::new();
 
-/// Installs the hosts of calls that `engine` makes, for all runs of this process. `knows` says
-/// which estimators it has. Only the first call counts.
+/// Installs the hosts of calls that `engine` makes, for all runs of this process. `knows` tells
+/// which estimators are available. Only the first call counts.
 pub fn install(knows: Knows, engine: Engine) {
     let _ = ENGINE.set((knows, engine));
 }
 
-/// Returns whether the installed hosts know the estimator.
+/// Returns whether the installed hosts have the estimator.
 pub(crate) fn knows(estimator: Estimator) -> bool {
     ENGINE.get().is_some_and(|(knows, _)| knows(estimator))
 }

@@ -6,7 +6,7 @@
 //! | | when there is nothing to send |
 //! |---|---|
 //! | datagrams | nothing leaves; the rate at which they are sent paces the packets of a frame |
-//! | TCP | the sender is application-limited, so the window does not grow; it does not shrink either: neither the restart after an idle time (RFC 5681 §4.1) nor the decay of RFC 7661 is implemented |
+//! | TCP | the sender is application-limited, so the window does not grow; it does not shrink, because neither the restart after an idle time (RFC 5681 §4.1) nor the decay of RFC 7661 is implemented |
 //! | IFTP | n does not grow at the end of a period in which a packet could have left, but none was available |
 //! | TFRC | the sender is data-limited (RFC 5348 §4.3, §8.2.1), and may catch up on at most one round trip of unused time |
 
@@ -29,7 +29,7 @@ pub(crate) struct Supplied {
 pub(crate) enum Content {
     /// Frames of a media stream.
     Frames(Supply),
-    /// The transfers, each of this many segments.
+    /// Transfers of this many segments each.
     Transfers(Backlog, u64),
 }
 
@@ -46,7 +46,7 @@ impl Supplied {
         }
     }
 
-    /// Returns when the source must be woken.
+    /// Returns when to wake the source.
     pub(crate) fn next_timeout(&self) -> Time {
         match (&self.source, &self.content) {
             (Source::Datagrams(_), Content::Frames(supply)) if !supply.is_waiting() => supply.due(),
@@ -77,7 +77,7 @@ impl Supplied {
                 if !waiting {
                     return None;
                 }
-                // The source does not catch up on time that has passed.
+                // The source does not make up for time that has passed.
                 source.next = source.next.max(now);
             }
             Source::Iftp(source) => source.sender.set_has_data(now, waiting),

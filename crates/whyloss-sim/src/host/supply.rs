@@ -30,7 +30,7 @@ pub enum Application {
 pub struct SizedTransfers {
     /// The payload of each transfer, in bytes.
     pub size: u64,
-    /// The times at which transfers begin.
+    /// When transfers begin.
     pub arrivals: Arrivals,
 }
 
@@ -46,12 +46,12 @@ impl SizedTransfers {
     }
 }
 
-/// The times at which transfers begin.
+/// Selects when transfers begin.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Arrivals {
     /// One transfer begins, at the flow's start.
     Once,
-    /// Each transfer begins when the source knows that the previous one has arrived.
+    /// Each transfer begins when the source learns that the previous one has arrived.
     InTurn,
     /// Transfers begin as a Poisson process.
     Poisson {
@@ -75,7 +75,7 @@ pub struct Stream {
 }
 
 impl Application {
-    /// Returns the stream, if it is one.
+    /// Returns the stream; `None` for other applications.
     pub fn stream(&self) -> Option<&Stream> {
         match self {
             Self::Greedy | Self::Transfers(_) => None,
@@ -83,7 +83,7 @@ impl Application {
         }
     }
 
-    /// Returns the transfers, if it has any.
+    /// Returns the transfers; `None` for other applications.
     pub fn transfers(&self) -> Option<&SizedTransfers> {
         match self {
             Self::Greedy | Self::Stream(_) => None,
@@ -105,7 +105,7 @@ pub(crate) struct Supply {
     captured: Time,
     /// The number of packets produced so far.
     produced: u64,
-    /// The time at which the next frame is captured.
+    /// When the next frame is captured.
     due: Time,
 }
 
@@ -139,7 +139,7 @@ impl Supply {
         self.is_waiting()
     }
 
-    /// Removes the packet that is sent next, and returns its number.
+    /// Removes the next packet to send and returns its number; `None` if there is none.
     pub(crate) fn take(&mut self, now: Time) -> Option<u64> {
         if !self.refresh(now) {
             return None;
@@ -153,22 +153,22 @@ impl Supply {
         Some(packet)
     }
 
-    /// Returns whether there is a packet to send, as of the last [`Self::refresh`].
+    /// Returns whether there was a packet to send at the last [`Self::refresh`].
     pub(crate) fn is_waiting(&self) -> bool {
         self.next < self.produced
     }
 
-    /// Returns the number of packets produced, as of the last [`Self::refresh`].
+    /// Returns the number of packets produced up to the last [`Self::refresh`].
     pub(crate) fn produced(&self) -> u64 {
         self.produced
     }
 
-    /// Returns when the next frame is captured, as of the last [`Self::refresh`].
+    /// Returns when the first frame after the last [`Self::refresh`] is captured.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
 
-    /// Moves on to the first packet of `frame`, the frame after the current one.
+    /// Advances to the first packet of `frame`, the frame after the current one.
     fn begin(&mut self, frame: u64) {
         self.next = frame * self.packets;
         self.captured += self.interval;
@@ -183,7 +183,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// Frames of two packets at 5, 45, 85, … ms.
+    /// Returns a supply with frames of two packets at 5, 45, 85, … ms.
     fn supply(patience: Option<i64>) -> Supply {
         let stream = Stream {
             interval: Duration::from_millis(40),
@@ -216,11 +216,10 @@ mod tests {
         assert_eq!(supply.take(ms(5)), Some(0));
         // A frame that has begun is finished.
         assert_eq!(supply.take(ms(190)), Some(1));
-        // At 190 ms the frames before 130 ms are gone, which are three more; that of 165 ms is
-        // next.
+        // At 190 ms, the three frames from 45 to 125 ms are discarded. The frame of 165 ms is next.
         assert_eq!(supply.take(ms(190)), Some(8));
         assert_eq!(supply.take(ms(190)), Some(9));
-        // At 265 ms that of 205 ms is as old as it may be, at 266 ms it is gone.
+        // At 265 ms, the frame of 205 ms has the maximum age; at 266 ms, it is discarded.
         assert_eq!(supply.clone().take(ms(265)), Some(10));
         assert_eq!(supply.take(ms(266)), Some(12));
     }

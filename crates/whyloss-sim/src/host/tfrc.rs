@@ -1,5 +1,5 @@
-//! The receiving end of a TFRC flow: the receiver, its classifier, and the true causes that only
-//! the path knows.
+//! The receiving end of a TFRC flow: the receiver, its classifier, and the true causes of its
+//! losses.
 
 use whyloss::receiver::{Arrival, Classifier, ReceiverClassifier};
 use whyloss::tfrc::{Data, Feedback, Options, Receiver, Sender};
@@ -63,7 +63,7 @@ impl TfrcSink {
         }
     }
 
-    /// Returns the number of losses that are remembered.
+    /// Returns the number of losses for which there is memory.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.truth.capacity() + self.revealed.capacity()
@@ -75,7 +75,7 @@ impl TfrcSink {
     }
 
     /// Handles a data packet of `wire_size` bytes, marked CE or not. Passes the true cause and the
-    /// verdict of each lost packet that it reveals to `judged`, however long the gap.
+    /// verdict of each lost packet that it reveals to `judged`, for gaps of any length.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn on_data(
@@ -109,8 +109,8 @@ impl TfrcSink {
             };
         }
         self.judge(data.sequence, said, judged);
-        // A packet that was overtaken, not lost, has no true cause: only a verdict on the whole gap
-        // can be asked for.
+        // An overtaken packet was not lost and has no true cause. It gets the verdict on the whole
+        // gap, if there is one.
         let overtaken = said.unwrap_or(Cause::Congestion);
         let revealed = &self.revealed;
         let cause = |sequence| {
@@ -124,8 +124,7 @@ impl TfrcSink {
         }
     }
 
-    /// Records a verdict for every loss before `sequence`: the classifier's, or that of a
-    /// reference.
+    /// Records a verdict for every loss before `sequence`, from the classifier or the reference.
     fn judge(
         &mut self,
         sequence: u64,
@@ -141,7 +140,7 @@ impl TfrcSink {
             }
             !due
         });
-        // The path reports losses nearly in order: a queue further on may drop earlier.
+        // Losses are reported nearly in order: a later link may report an earlier loss.
         revealed.sort_unstable_by_key(|&(lost, _)| lost);
         for (lost, cause) in revealed {
             let truth = *cause;

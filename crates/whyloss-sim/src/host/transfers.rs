@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! once        one transfer, at the flow's start
-//! in turn     each begins when the source knows that the one before has arrived
+//! in turn     each begins when the source learns that the previous one has arrived
 //! Poisson     `per_second` transfers per second on average; each waits for earlier ones
 //! completion  from the moment the source has a transfer to send until the sink has all of it, in order
 //! ```
@@ -18,17 +18,17 @@ use whyloss_link::Random;
 use super::supply::{Arrivals, SizedTransfers};
 use crate::delay::DelaySummary;
 
-/// The transfers of a flow that have begun and have not arrived, and those to come.
+/// The active and future transfers of a flow.
 #[derive(Debug)]
 pub(crate) struct Backlog {
     size: u64,
     arrivals: Arrivals,
     random: Random,
-    /// The time at which the next transfer begins, if it is known.
+    /// When the next transfer begins; [`Time::MAX`] if this is not known.
     due: Time,
     /// The number of transfers that have begun.
     begun: u64,
-    /// The start times of the transfers that the sink lacks, oldest first.
+    /// The start times of the transfers that are incomplete at the sink, oldest first.
     beginnings: VecDeque<Time>,
 }
 
@@ -50,8 +50,8 @@ impl Backlog {
         backlog
     }
 
-    /// Returns when the source must be woken for the next transfer; [`Time::MAX`] if only an answer
-    /// can begin one.
+    /// Returns when to wake the source for the next transfer; [`Time::MAX`] if only an answer can
+    /// begin one.
     pub(crate) fn due(&self) -> Time {
         self.due
     }
@@ -61,7 +61,7 @@ impl Backlog {
         self.size
     }
 
-    /// Begins the transfers that are due at `now`, if the source knows that `finished` transfers
+    /// Begins the transfers that are due at `now`, when `finished` transfers are known to have
     /// arrived. Returns the number begun so far.
     pub(crate) fn refresh(&mut self, now: Time, finished: u64) -> u64 {
         match self.arrivals {
@@ -89,13 +89,12 @@ impl Backlog {
         self.begun
     }
 
-    /// Records that the sink has the whole of its oldest unfinished transfer. Returns the
-    /// transfer's start.
+    /// Records that the oldest unfinished transfer is complete at the sink. Returns its start time.
     pub(crate) fn completed(&mut self) -> Option<Time> {
         self.beginnings.pop_front()
     }
 
-    /// Returns the start times of the transfers that the sink lacks, oldest first.
+    /// Returns the start times of the transfers that are incomplete at the sink, oldest first.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = Time> + '_ {
         self.beginnings.iter().copied()
     }

@@ -6,9 +6,9 @@
 //! connection   new for each transfer: initial window, no round-trip time, no state of the previous one
 //! ```
 //!
-//! Transfers of the web are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997).
-//! The defaults, a mean of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example
-//! of large-scale web traffic (Huang 1999; there for ns-2's ParetoII). tcp-eval uses ns-2's
+//! Web transfers are heavy-tailed, with a shape just above 1 (Crovella and Bestavros 1997). The
+//! defaults, a mean of 12 packets of 1000 bytes and a shape of 1.2, are those of ns-2's example of
+//! large-scale web traffic (Huang 1999; there for ns-2's ParetoII). tcp-eval uses ns-2's
 //! PackMimeHTTP (Cao et al. 2004), where connections also come as a Poisson process. Its sizes are
 //! measured, with a mean response of 2272 bytes.
 //!
@@ -57,8 +57,8 @@ pub(crate) struct Web {
     next: Time,
     /// The number of transfers that have been requested and not begun.
     waiting: u64,
-    /// The connection, whose first segment is number `base` of the flow. Before the first one it
-    /// has nothing to send.
+    /// The connection, whose first segment is number `base` of the flow. Before the first transfer,
+    /// it has nothing to send.
     sender: tcp::Sender,
     base: u64,
     began: Time,
@@ -93,7 +93,7 @@ impl Web {
         web
     }
 
-    /// Returns the time at which the source must be woken.
+    /// Returns when to wake the source.
     pub(crate) fn next_timeout(&self) -> Time {
         self.next.min(self.sender.next_timeout())
     }
@@ -135,7 +135,7 @@ impl Web {
         })
     }
 
-    /// Returns whether the segment of the last poll is ECN-capable, and whether it carries CWR.
+    /// Returns whether the segment of the last poll is ECN-capable and whether it carries CWR.
     pub(crate) fn marking(&mut self, segment: &tcp::Segment) -> (bool, bool) {
         self.sender.marking(segment)
     }
@@ -153,7 +153,7 @@ impl Web {
         completes.then_some(self.began)
     }
 
-    /// Returns when the current transfer began, if the sink lacks some of it.
+    /// Returns when the current transfer began; `None` if the sink has all of it.
     pub(crate) fn unfinished(&self) -> Option<Time> {
         (!self.arrived).then_some(self.began)
     }
@@ -172,7 +172,7 @@ impl Web {
         self.base += self.segments();
         self.began = now;
         self.arrived = false;
-        // The largest the distribution can draw is far from the end of the sequence numbers.
+        // Transfers of the largest size still end far below the largest sequence number.
         self.options.segments = Some((segments as u64).clamp(1, LARGEST));
         self.sender = tcp::Sender::new(&self.options);
     }
@@ -183,7 +183,7 @@ impl Web {
     }
 }
 
-/// Maximum number of segments of a transfer.
+/// The maximum number of segments of a transfer.
 const LARGEST: u64 = 1 << 40;
 
 #[cfg(test)]
@@ -210,8 +210,8 @@ mod tests {
         Web::new(&options(), &transfers, Time::ZERO, random)
     }
 
-    /// Runs over a path that delivers at once and acknowledges after `RTT`. Returns the segments
-    /// sent, with their times.
+    /// Runs over a path that delivers immediately and acknowledges after `RTT`. Returns the
+    /// segments sent, with their times.
     fn run(mut web: Web, end: Time) -> (Vec<(Time, tcp::Segment)>, Web) {
         let mut receiver = tcp::Receiver::new(&options());
         let (mut sent, mut acks) = (Vec::new(), std::collections::VecDeque::new());
@@ -245,7 +245,7 @@ mod tests {
         for (index, (_, segment)) in sent.iter().enumerate() {
             assert_eq!(segment.sequence, index as u64);
         }
-        // Shape 1.2: the mean of 12 segments converges slowly, but half are below
+        // With a shape of 1.2, the mean of 12 segments converges slowly, but half are below
         // 12·(1/6)·2^(1/1.2) = 3.6.
         assert!(web.base > 2_000 * 4, "{}", web.base);
     }
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn transfers_wait_for_one_another() {
-        // A thousand a second over a path that takes 10 ms for the smallest.
+        // A thousand transfers per second arrive on a path on which the smallest takes 10 ms.
         let (sent, web) = run(web(1_000.0), seconds(10.0));
         assert!(
             web.waiting > 8_000 && web.waiting < 10_500,

@@ -1,5 +1,4 @@
-//! Follows one stream: assigns packets to frames, and finds the time at which each frame is
-//! complete.
+//! Follows one stream: assigns packets to frames and finds when each frame is complete.
 
 use std::collections::VecDeque;
 
@@ -19,9 +18,9 @@ pub struct StreamResult {
     from: Time,
     /// The latest deadline of a frame that counts.
     until: Time,
-    /// The capture time of the first frame, at which the first packet left; `None` before.
+    /// The capture time of the first frame, which is when the first packet left; `None` before.
     start: Option<Time>,
-    /// A second copy of the source's supply, to know which packets it discarded.
+    /// A copy of the source's supply, which shows the packets that the source discarded.
     supply: Supply,
     /// The sequence number of the next packet to leave.
     next: u64,
@@ -34,7 +33,8 @@ pub struct StreamResult {
     /// arrived.
     frame: u64,
     there: u64,
-    /// The damaged frames from `frame` on, each as often as it has damaged packets.
+    /// The damaged frames with a number of at least `frame`, each as often as it has damaged
+    /// packets.
     damaged: Vec<u64>,
     /// The counts for each playout delay. The number of frames is computed at the end.
     counts: Vec<FrameCounts>,
@@ -80,7 +80,7 @@ impl StreamResult {
             return 0;
         };
         let interval = self.stream.interval.as_nanos();
-        // Captured before the window; captured in time for their deadline.
+        // Frames captured before the window, and frames captured in time for their deadline.
         let before = ((self.from - start).as_nanos().max(0) as u64).div_ceil(interval as u64);
         let last = (self.until - start - playout).as_nanos();
         let up_to = if last < 0 {
@@ -91,7 +91,7 @@ impl StreamResult {
         up_to.saturating_sub(before)
     }
 
-    /// Records that a packet was seen on its way. Only the first time counts.
+    /// Records that a packet left. Only its first departure counts.
     #[inline(never)]
     pub(super) fn left(&mut self, packet: &Packet) {
         let Some(sequence) = packet.payload.sequence() else {
@@ -131,7 +131,7 @@ impl StreamResult {
         } else if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
             let frame = self.number(sequence) / packets;
             // Packets keep their order on a route, so missing parts of an earlier frame will not
-            // come.
+            // arrive.
             if frame != self.frame {
                 self.begin(frame);
             }

@@ -11,8 +11,8 @@
 //! order. Other transports pass on each packet as it arrives. A frame is captured when the
 //! application produces it, so its wait for the transport counts.
 //!
-//! A frame counts if it is captured in the measurement window and its deadline lies before the end
-//! of the run, or of the flow if it may stop earlier.
+//! A frame counts if it is captured in the measurement window. Its deadline must also be before the
+//! end of the run and before the flow may stop.
 
 mod frames;
 
@@ -26,7 +26,8 @@ pub use self::frames::StreamResult;
 /// Follows the frames of a run. Memory grows with the packets in flight.
 #[derive(Clone, Debug)]
 pub struct Media {
-    /// The frames of each flow, in the order of the scenario; `None` for a flow that is no stream.
+    /// The frames of each flow, in the order of the scenario; `None` for a flow that is not a
+    /// stream.
     pub flows: Vec<Option<StreamResult>>,
 }
 

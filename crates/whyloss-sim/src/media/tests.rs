@@ -4,8 +4,8 @@ use crate::packet::Payload;
 use proptest::prelude::*;
 use whyloss::Time;
 
-/// Frames of `packets` 1000-byte packets every 40 ms, 100 ms on the way and 8 ms a packet; 10.1 s,
-/// measured from 1 s.
+/// Returns a scenario with a frame of `packets` 1000-byte packets every 40 ms. A packet takes 8 ms
+/// on the link and 100 ms to propagate. The run lasts 10.1 s and is measured from 1 s.
 fn scenario(packets: u32, transport: &str, channel: &str, more: &str) -> Scenario {
     let text = format!(
         r#"
@@ -72,8 +72,9 @@ fn the_impatient_loses_frames_instead_of_time() {
     assert_eq!((exact.frames, exact.whole, exact.never()), (222, 111, 111));
 }
 
-/// 16000 bits a frame at 10⁻⁴ per bit: without coverage e^(−1.6) of the frames are whole, and the
-/// others are not there; with 40 bytes of each packet covered, 1 − e^(−0.064) are not.
+/// A frame has 16000 bits at an error rate of 10⁻⁴. Without coverage, e^(−1.6) of the frames are
+/// whole and the others are missing. With 40 bytes of each packet covered, 1 − e^(−0.064) are
+/// missing.
 #[test]
 fn coverage_turns_lost_frames_into_damaged_ones() {
     let channel = r#"{ kind = "bit-errors", rate = 1e-4 }"#;
@@ -90,7 +91,7 @@ fn coverage_turns_lost_frames_into_damaged_ones() {
     let (mut frames, mut whole, mut damaged, mut never) = (0, 0, 0, 0);
     for seed in 1..=40 {
         let (all, some) = (of(None, seed), of(Some(40), seed));
-        // The same packets are hit.
+        // The same packets are damaged.
         assert_eq!((all.whole, all.damaged), (some.whole, 0));
         assert_eq!((all.late, some.late), (0, 0));
         frames += some.frames;
@@ -116,7 +117,7 @@ struct Naive {
     packets: u64,
     /// The time of each packet's first arrival.
     arrivals: Vec<Option<Time>>,
-    /// Which had damage.
+    /// The packets that had damage.
     damaged: Vec<u64>,
     tcp: bool,
 }
@@ -139,7 +140,7 @@ impl Watch for Naive {
 }
 
 impl Naive {
-    /// Returns the time at which frame `k` was complete.
+    /// Returns when frame `k` was complete.
     fn complete(&self, k: u64) -> Option<Time> {
         let first = if self.tcp { 0 } else { k * self.packets };
         (first..(k + 1) * self.packets)

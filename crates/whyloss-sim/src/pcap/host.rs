@@ -16,9 +16,9 @@ use crate::scenario::Scenario;
 /// Captures the packets at one node, as a tool on that machine would: the packets that a host sends
 /// and receives, or that a router forwards.
 ///
-/// An event can report an arrival that lies in its future. All packets are therefore kept in memory
-/// (about 200 bytes each) until [`Self::finish`] sorts them. A packet that is lost on the link it
-/// leaves on carries the comment of [`super::Capture`].
+/// An event can report a later arrival. All packets are therefore kept in memory (about 200 bytes
+/// each) until [`Self::finish`] sorts them. A packet that the node's outgoing link loses carries
+/// the comment of [`super::Capture`].
 pub struct NodeCapture {
     node: usize,
     name: String,

@@ -12,14 +12,13 @@
 //! ```
 //!
 //! A packet that the queue marks carries `marked: CE from here on (queue)`. A packet in which the
-//! link damages bits carries their place: `damaged: from bit 4711 of the packet`. The recorded
-//! bytes are those that were sent.
+//! link damages bits carries the offset of the first one: `damaged: from bit 4711 of the packet`.
+//! The recorded bytes are those that were sent.
 //!
-//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW) of TCP segments (TCP flows),
-//! IFTP, IFTP-W (with a coverage), or UDP datagrams (TFRC and flows without congestion control;
-//! with a coverage UDP-Lite); `packet.rs` has their layout. Only headers and TFRC fields are
-//! stored; the original length is the packet's size on the simulated wire. Each file lists the
-//! addresses of the nodes.
+//! Packets are real IPv4 packets without a link layer (LINKTYPE_RAW). They carry TCP, IFTP, IFTP-W
+//! (IFTP with a coverage), UDP (TFRC and flows without congestion control) or UDP-Lite (these with
+//! a coverage); `packet.rs` has their layout. Only headers and TFRC fields are stored; the original
+//! length is the packet's size on the simulated wire. Each file lists the addresses of the nodes.
 
 mod host;
 mod packet;
@@ -150,7 +149,7 @@ impl Capture {
     }
 }
 
-/// Writes the remaining packets, and gives the file its name.
+/// Writes the remaining packets and gives the file its final name.
 fn close(writer: PcapNgWriter<BufWriter<Whole>>, path: &Path) -> Result<(), OutputError> {
     let file = writer.into_inner().into_inner();
     file.map_err(io::IntoInnerError::into_error)
@@ -202,7 +201,7 @@ impl Ways {
         }
     }
 
-    /// Notes an acknowledgement that reaches its flow's source over this link.
+    /// Records an acknowledgement that reaches its flow's source over this link.
     fn hear(&self, link: usize, packet: &Packet, fate: Fate, ends: &mut Ends) {
         if let (Payload::Ack(_), Fate::Delivered(at) | Fate::Damaged(at, _)) =
             (&packet.payload, fate)
@@ -232,7 +231,7 @@ impl Tap {
     }
 }
 
-/// Comments a packet that its link loses, marks or damages.
+/// Returns the comment on a packet that its link loses, marks or damages.
 fn comment(
     waiting: usize,
     fate: Fate,
@@ -279,8 +278,8 @@ fn of_link(link: &Connection) -> (&str, &str, Option<Rate>) {
     (&link.name, description, Some(link.link.rate))
 }
 
-/// Writes the blocks before the first packet: the section (little-endian, so that files do not
-/// depend on the machine), the link as an interface, and the nodes' names.
+/// Writes the blocks before the first packet: the section, the link as an interface, and the nodes'
+/// names. The section is little-endian, so that files do not depend on the machine.
 fn open(
     file: BufWriter<Whole>,
     nodes: &[String],

@@ -7,9 +7,9 @@
 //!              seq = 1 + sequence · bytes, ack = 1, TSval = stamp, TSecr = TSval of the latest acknowledgement by then
 //! TCP ack      seq = 1, ack = 1 + next · bytes, SACK edges likewise, TSval = when it was sent, TSecr = echo
 //! IFTP         protocol 253, for experiments (RFC 3692): the 12 bytes of `whyloss::iftp::packet`, checksum over everything
-//! IFTP-W       the same with the coverage where the length is; an acknowledgement has 10 bytes
+//! IFTP-W       like IFTP, with the coverage in place of the length; an acknowledgement has 10 bytes
 //! UDP-Lite     protocol 136 (RFC 3828), for UDP flows with a coverage: the coverage where UDP has the length
-//! ECN          the field of IPv4's header: ECT(0), CE as the packet came; TCP's ECE and CWR (RFC 3168)
+//! ECN          the field of IPv4's header: ECT(0), or CE if the packet is marked; TCP's ECE and CWR (RFC 3168)
 //! UDP payload  big-endian: integers of 64 bits, times in nanoseconds, reals IEEE 754 of 64 bits
 //!   on/off     sequence, stamp
 //!   TFRC data  sequence, stamp, rtt
@@ -18,9 +18,10 @@
 //!
 //! Sequence numbers and timestamps of TCP wrap at 2³²; a tick of its clock is a microsecond. The
 //! rest of a payload is zeros, not stored, but counted in the checksums. A coverage counts from the
-//! beginning of IPv4's header in a scenario. In a packet it counts from after that header, and is
-//! at least the transport's header. The coverage of a TCP flow is not recorded. Fields that no
-//! simulated packet has are not invented: there is no handshake, and the window is always 65535.
+//! beginning of IPv4's header in a scenario. In a packet, it counts from the end of that header and
+//! includes at least the transport's header. The coverage of a TCP flow is not recorded. Fields
+//! that no simulated packet has are not invented: there is no handshake, and the window is always
+//! 65535.
 //!
 //! An answer of 40 simulated bytes has no room for these options or fields, so it is recorded with
 //! its real length. An IFTP answer, which needs only 32 or 30 bytes, also has its real length.
@@ -38,7 +39,7 @@ use crate::host::tcp::Ack;
 use crate::packet::{Packet, Payload};
 use crate::scenario::Flow;
 
-/// The stored bytes of a packet: IPv4 and TCP with all options, the longest headers.
+/// The maximum number of stored bytes of a packet: IPv4 and TCP with all options.
 pub(super) const SNAP_LENGTH: u32 = 80;
 
 /// The first of the unregistered ports (RFC 6335, 6), and how many there are.
@@ -49,12 +50,12 @@ const IPV4_AND_TCP: usize = 20 + 20 + 12;
 const IPV4: usize = 20;
 const IPV4_AND_UDP: usize = IPV4 + UDP;
 const UDP: usize = 8;
-/// The protocol number for experimentation and testing (RFC 3692); IFTP has none of its own.
+/// The protocol number for experimentation and testing (RFC 3692); IFTP has no assigned number.
 const IFTP_NUMBER: u8 = 253;
 /// The protocol number of UDP-Lite (RFC 3828).
 const UDP_LITE_NUMBER: u8 = 136;
 const TIME_TO_LIVE: u8 = 64;
-/// The number of acknowledgements of a flow whose stamps its data may echo. As many may arrive
+/// The number of acknowledgements of a flow whose stamps are kept for echoes. As many may arrive
 /// while a segment is in flight.
 const ECHOES: usize = 4096;
 const WINDOW: u16 = u16::MAX;
@@ -71,7 +72,7 @@ pub(super) struct Ends {
     coverage: Option<u32>,
     /// The TCP data bytes of a segment; 0 before the first segment.
     segment: usize,
-    /// The times at which acknowledgements reached the source, and their stamps.
+    /// When acknowledgements reached the source, and their stamps.
     heard: VecDeque<(Time, u32)>,
 }
 
@@ -139,7 +140,7 @@ impl Image {
         &self.bytes
     }
 
-    /// Draws a packet of a flow with these ends.
+    /// Encodes a packet of a flow with these ends.
     pub(super) fn draw(&mut self, ends: &mut Ends, packet: &Packet) -> io::Result<()> {
         let size = packet.size.min(u32::from(u16::MAX)) as usize;
         let headers = match &packet.payload {
@@ -215,7 +216,7 @@ impl Image {
         Ok(())
     }
 
-    /// Writes a datagram of `size` bytes, or as many as the fields take. Returns the number of
+    /// Writes a datagram of `size` bytes, or larger if its fields need more. Returns the number of
     /// stored bytes. With a coverage, datagrams to the sink are UDP-Lite.
     fn datagram(
         &mut self,
@@ -258,7 +259,7 @@ impl Image {
         Ok(stored)
     }
 
-    /// Draws an IFTP packet of `length` bytes behind IPv4's header; `encode` writes its header.
+    /// Encodes an IFTP packet of `length` bytes behind IPv4's header; `encode` writes its header.
     fn iftp(
         &mut self,
         from: Address,
@@ -276,7 +277,7 @@ impl Image {
             .map_err(io::Error::other)
     }
 
-    /// Draws an acknowledgement; all of it is stored.
+    /// Encodes an acknowledgement; all of it is stored.
     fn ack(&mut self, ends: &Ends, packet: &Packet, ack: &Ack) -> io::Result<usize> {
         use TcpOptionElement::{Noop, SelectiveAcknowledgement, Timestamp};
         let edge = |segment| sequence_number(segment, ends.segment);
@@ -299,7 +300,7 @@ impl Image {
         self.segment(ends.sink, ends.source, numbers, flags, options)
     }
 
-    /// Writes the ECN field of the IPv4 header, and updates the checksum (RFC 1624, equation 3).
+    /// Writes the ECN field of the IPv4 header and updates the checksum (RFC 1624, equation 3).
     fn set_ecn(&mut self, ecn: Ecn) {
         let field = match ecn {
             Ecn::NotCapable => return,
@@ -349,8 +350,8 @@ fn iftp_header(from: Address, to: Address, sequence: u64, stamp: Time) -> Header
     }
 }
 
-/// Returns the number of the first byte of a segment, modulo 2³²; the handshake that is not shown
-/// took number 0.
+/// Returns the number of the first byte of a segment, modulo 2³². Number 0 belongs to the
+/// handshake, which is not recorded.
 fn sequence_number(segment: u64, bytes: usize) -> u32 {
     segment.wrapping_mul(bytes as u64).wrapping_add(1) as u32
 }

@@ -1,4 +1,4 @@
-//! Reads captures back: blocks by pcap-file, headers by etherparse.
+//! Reads captures: blocks with pcap-file, headers with etherparse.
 
 use std::fs::File;
 
@@ -102,7 +102,7 @@ fn draw(packet: Packet) -> (u32, Vec<u8>) {
     drawn(packet, None)
 }
 
-/// Draws a packet of a flow with 100 sensitive bytes; 20 of these are IPv4's header.
+/// Encodes a packet of a flow with a coverage of 100 bytes; 20 of these are IPv4's header.
 fn draw_covered(packet: Packet) -> (u32, Vec<u8>) {
     drawn(packet, Some(100))
 }
@@ -182,8 +182,8 @@ fn times_lengths_and_comments() {
     );
 }
 
-/// The bytes are what `whyloss::iftp::packet` reads, under the experimental protocol number. IFTP-W
-/// says what is covered behind IPv4's header, and damage behind that goes unnoticed.
+/// The bytes are those that `whyloss::iftp::packet` reads, under the experimental protocol number.
+/// IFTP-W has the coverage behind IPv4's header; damage beyond it is not detected.
 #[test]
 fn iftp_packets() {
     use whyloss::iftp::packet::{Format, Header, Sum};
@@ -233,8 +233,8 @@ fn iftp_packets() {
     }
 }
 
-/// RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement; the header's
-/// checksum fits.
+/// Checks RFC 3168's bits: ECT(0) and CWR of a segment, CE, ECE of an acknowledgement. The header's
+/// checksum is right.
 #[test]
 fn ecn_bits() {
     use whyloss_link::Ecn;
@@ -413,7 +413,7 @@ fn tcp_numbers() {
     assert!(options.contains(&TcpOptionElement::Timestamp(2000, 2000)) && options.contains(&sack));
 }
 
-/// A size that IPv4 cannot have is no error: the packet gets the nearest possible size.
+/// A size that is impossible in IPv4 is not an error: the packet gets the nearest possible size.
 #[test]
 fn odd_sizes() {
     let segment = tcp::Segment {

@@ -24,10 +24,10 @@ use whyloss_link::channel::{ChannelError, ErrorPattern, TimedPattern};
 
 pub use table::{Table, time_column};
 
-/// Maximum number of packets in one recording.
+/// The maximum number of packets in one recording.
 pub const MOST_PACKETS: usize = 1 << 27;
 
-/// Maximum number of files in a directory.
+/// The maximum number of files in a directory.
 const MOST_FILES: usize = 10_000;
 
 /// One uninterrupted sequence of packets.
@@ -35,8 +35,7 @@ const MOST_FILES: usize = 10_000;
 pub struct Trial {
     /// Whether each packet was lost.
     pub lost: Vec<bool>,
-    /// The time at which each packet left, in ns and never decreasing; empty if the recording has
-    /// no times.
+    /// When each packet left, in ns and never decreasing; empty if the recording has no times.
     pub times: Vec<i64>,
 }
 
@@ -57,7 +56,7 @@ impl Trial {
 pub struct Recording {
     /// The trials, none of them empty.
     pub trials: Vec<Trial>,
-    /// Facts about the input that a reader of results must know, one sentence each.
+    /// Facts about the input that matter for the results, one sentence each.
     pub notes: Vec<String>,
 }
 
@@ -78,7 +77,7 @@ pub enum RecordingError {
     Pattern {
         /// The path of the file.
         path: PathBuf,
-        /// The problem and its place.
+        /// The problem and its position.
         source: TraceFileError,
     },
     /// The table cannot be read, has no packets, or has too many.
@@ -86,7 +85,7 @@ pub enum RecordingError {
     Table {
         /// The path of the file.
         path: PathBuf,
-        /// The problem and its place.
+        /// The problem and its position.
         problem: String,
     },
     /// The directory has no recording.

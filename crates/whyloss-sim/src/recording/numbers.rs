@@ -10,10 +10,10 @@ pub(super) const LONGEST_HOLE: u64 = 10_000;
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     trial: Trial,
-    /// The first number, and the latest as it stands in the table.
+    /// The first number, and the last one as in the table.
     first: u64,
     raw: Option<u64>,
-    /// The highest number with its wraps.
+    /// The highest number, wraps included.
     highest: u64,
     /// The offset that wraps add to numbers.
     base: u64,
@@ -23,7 +23,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Adds the number of an arrival, and its time.
+    /// Adds the number and the time of an arrival.
     pub(super) fn push(&mut self, raw: u64, time: Option<i64>) -> Result<(), String> {
         let Some(last) = self.raw else {
             (self.first, self.highest, self.raw) = (raw, raw, Some(raw));
@@ -76,7 +76,7 @@ impl Numbers {
         Ok(())
     }
 
-    /// Corrects the trial by a packet that arrives late, or twice.
+    /// Corrects the trial for a packet that arrives late or twice.
     fn fill(&mut self, number: u64) {
         let place = number.checked_sub(self.first);
         // A number before the first left before the recording began.
@@ -93,7 +93,7 @@ impl Numbers {
         self.trial.lost.len()
     }
 
-    /// Returns the finished trial, and begins another.
+    /// Returns the finished trial and begins another.
     pub(super) fn take(&mut self) -> Trial {
         let (copies, late, wraps) = (self.copies, self.late, self.wraps);
         let done = std::mem::take(self);

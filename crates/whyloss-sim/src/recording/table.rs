@@ -6,7 +6,7 @@ use super::numbers::Numbers;
 use super::{MOST_PACKETS, Recording, Trial, too_many};
 use crate::text::one_line;
 
-/// The longest row in bytes: a trial of as many digits.
+/// The maximum size of a row in bytes: one digit for each packet of a trial.
 const LONGEST_ROW: usize = MOST_PACKETS;
 
 /// The known names of columns, each with its content.
@@ -19,7 +19,7 @@ const OUTCOMES: [(&str, Outcome); 6] = [
     ("sequence_number", Outcome::Number),
 ];
 
-/// The names of columns of times, and the number of nanoseconds in each one's unit.
+/// The names of columns of times, and the length of each unit in nanoseconds.
 const TIMES: [(&str, f64); 5] = [
     ("time", 1e9),
     ("time_s", 1e9),
@@ -54,9 +54,9 @@ pub struct Table {
     time: Option<(usize, f64)>,
     trial: Option<usize>,
     numbers: Numbers,
-    /// The trial of rows with a packet each.
+    /// The current trial of rows with one packet each.
     rows: Trial,
-    /// The name of that trial in the last row.
+    /// The trial's name in the last row.
     last_trial: String,
     packets: usize,
     recording: Recording,
@@ -127,7 +127,7 @@ impl Table {
         })
     }
 
-    /// Reads CSV.
+    /// Reads a table in CSV.
     ///
     /// # Errors
     /// Returns an error message that names the line.
@@ -269,7 +269,7 @@ fn time_of(text: &[u8], unit: f64) -> Result<i64, String> {
         .ok()
         .and_then(|text| text.trim().parse::<f64>().ok());
     let nanos = value.map(|value| value * unit);
-    // Nanoseconds since 1970 as reals keep a quarter of a microsecond.
+    // As a real, a time in nanoseconds since 1970 is exact to a quarter of a microsecond.
     nanos
         .filter(|nanos| nanos.abs() < 9e18)
         .map(|nanos| libm::round(nanos) as i64)

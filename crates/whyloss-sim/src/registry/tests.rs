@@ -7,7 +7,7 @@ use crate::scenario::{Scenario, Transport};
 
 const WHICH: &[Parameter] = &[Parameter::whole(0, 0, 1, "0 Reno, 1 BBR").named("which")];
 
-/// Reno, or BBR, from outside.
+/// Returns Reno or BBR as a controller from outside.
 fn controller(which: f64) -> OutsideController {
     let kind = if which < 0.5 {
         ControllerKind::default()
@@ -107,7 +107,7 @@ classifier = "unaware""#,
     }
 }
 
-/// Two runs of a sweep differ if the name, parameters or version of an algorithm do.
+/// Two runs of a sweep differ if the name, parameters or version of an algorithm differ.
 #[test]
 fn they_say_what_they_are() {
     let flow =

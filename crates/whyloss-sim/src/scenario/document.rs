@@ -1,12 +1,12 @@
-//! The document behind a scenario: a tree of values with their places in the text, after the
+//! The document behind a scenario: a tree of values with their positions in the text, after the
 //! overrides.
 //!
 //! An override `key=value` addresses links and flows by name, or by index from 0, and everything
 //! below by key: `link.shared.rate`, `flow.0.classifier.name`, `duration`. A name that ends with
-//! `*` stands for all names with that beginning: `flow.web-*.start`. The value is TOML; any other
-//! text is a string, so that it needs no quotes beyond those of the shell. The override replaces a
-//! value or adds a key. A classifier, transport, application or channel given by its name alone
-//! becomes a table when a key below it is set.
+//! `*` selects all names with that beginning: `flow.web-*.start`. The value is TOML; any other text
+//! is a string, so that it needs no quotes beyond those of the shell. The override replaces a value
+//! or adds a key. A classifier, transport, application or channel given by its name alone becomes a
+//! table when a key below it is set.
 
 use std::ops::Range;
 
@@ -37,7 +37,7 @@ pub(super) enum Value {
     Table(Table),
     /// A date or time, which no key takes.
     Date,
-    /// A probe, which stands for any value: see [`super::schema`].
+    /// A probe, which represents any value: see [`super::schema`].
     Probe(Probe),
 }
 
@@ -227,7 +227,7 @@ fn put(
     }
 }
 
-/// Returns the items that `step` leads to; each a table or a list of them that can be set into.
+/// Returns the items to which `step` leads, each a table or a list of tables.
 fn descend<'a>(
     item: &'a mut Item,
     step: &str,

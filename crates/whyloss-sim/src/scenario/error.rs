@@ -1,5 +1,5 @@
-//! Faults of a scenario file, reported so that a user can correct them: the place, the key, the
-//! value found, the value expected, the nearest valid name and the line.
+//! Faults of a scenario file, with everything that helps to correct them: position, key, value
+//! found, value expected, nearest valid name and line.
 
 use std::fmt;
 use std::ops::Range;
@@ -8,24 +8,25 @@ use crate::text::one_line;
 
 /// The fault of a scenario file that cannot be run.
 ///
-/// Its text is one sentence that starts with the place, then the line with a mark under the fault.
+/// Its text is one sentence that starts with the position, then the line with a mark under the
+/// fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScenarioError {
-    /// The place of the fault.
+    /// The position of the fault.
     pub location: Location,
     /// The path of the key, such as `flow[2].classifier.upper`; empty for a fault of the whole
     /// document.
     pub path: String,
-    /// The fault, in one sentence without the place.
+    /// The fault, in one sentence without the position.
     pub message: String,
     /// The line of the input, with a mark under the fault.
     picture: String,
 }
 
-/// The place of a fault in the input.
+/// The position of a fault in the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Location {
-    /// A place in the file.
+    /// A position in the file.
     File {
         /// The file's name, as the caller gave it.
         file: String,
@@ -34,7 +35,7 @@ pub enum Location {
         /// The column in characters, counted from 1.
         column: usize,
     },
-    /// A place in an override.
+    /// A position in an override.
     Override {
         /// The index of the override, from 0.
         index: usize,
@@ -135,8 +136,8 @@ fn picture(label: &str, line: &str, range: Range<usize>) -> String {
     format!("{margin} |\n{label} | {shown}\n{margin} | {indent}{mark}")
 }
 
-/// Returns the part of a line worth showing, and where its byte `range` falls in it, in
-/// characters. Tabs become spaces; characters that would disturb a terminal are escaped.
+/// Returns the part of a line to show, and the characters in it that correspond to the byte
+/// `range`. Tabs become spaces; characters that would disturb a terminal are escaped.
 fn excerpt(line: &str, range: Range<usize>) -> (String, Range<usize>) {
     const WIDTH: usize = 100;
     let before = line[..floor(line, range.start)].chars().count();

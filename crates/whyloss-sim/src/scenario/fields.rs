@@ -1,5 +1,5 @@
 //! Reads a table key by key and checks the type, unit and range of every value. Unknown keys are
-//! refused first, because a misspelt key often explains a missing one.
+//! rejected first, because a misspelt key often explains a missing one.
 
 use std::ops::RangeInclusive;
 
@@ -35,7 +35,7 @@ pub(super) struct Field<'a> {
 }
 
 impl<'a> Fields<'a> {
-    /// Returns the key's value, if it is there.
+    /// Returns the key's value, if the key is present.
     pub(super) fn get(&self, key: &str) -> Option<Field<'a>> {
         let item = match self.source {
             Source::Table(table) => table.find(key)?,
@@ -53,7 +53,7 @@ impl<'a> Fields<'a> {
         Field { path, item }
     }
 
-    /// Returns the key's value, which must be there.
+    /// Returns the value of a required key.
     pub(super) fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
         if let Source::Probe(probe, item) = self.source {
             probe.needs(&self.path, key);
@@ -65,12 +65,12 @@ impl<'a> Fields<'a> {
         })
     }
 
-    /// Refuses keys other than `known`.
+    /// Rejects keys other than `known`.
     pub(super) fn only(&self, known: &[&str]) -> Result<(), Fault> {
         self.only_of("unknown key", known)
     }
 
-    /// Refuses keys other than `known`. The message starts with `opening`, which names the table.
+    /// Rejects keys other than `known`. The message starts with `opening`, which names the table.
     pub(super) fn only_of(&self, opening: &str, known: &[&str]) -> Result<(), Fault> {
         let table = match self.source {
             Source::Table(table) => table,
@@ -90,7 +90,7 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// Returns a name that the user chose, as code.
+/// Returns a name from the user, formatted as code.
 pub(super) fn code(name: &str) -> String {
     let name: String = name.chars().take(40).flat_map(char::escape_debug).collect();
     format!("`{name}`")
@@ -110,7 +110,7 @@ impl<'a> Field<'a> {
         ))
     }
 
-    /// Notes how this is read, if it is a [`Probe`].
+    /// Records how the value is read, if it is a [`Probe`]. Returns whether it is one.
     pub(super) fn noted(&self, shape: impl FnOnce() -> Shape) -> bool {
         let probe = self.item.probe();
         if let Some(probe) = probe {
@@ -119,7 +119,7 @@ impl<'a> Field<'a> {
         probe.is_some()
     }
 
-    /// Returns whether the value is this word, if other values are possible too.
+    /// Returns whether the value is this word. Other values must also be possible.
     pub(super) fn is_word(&self, word: &str) -> bool {
         !self.noted(|| Shape::Words(vec![word.to_owned()])) && self.item.text() == Some(word)
     }
@@ -231,7 +231,7 @@ impl<'a> Field<'a> {
         }
     }
 
-    /// Reads changes over time: a list of pairs of a time and the value from then on.
+    /// Reads changes over time: a list of pairs of a time and the value that applies after it.
     pub(super) fn changes<T>(
         &self,
         expected: &str,
@@ -261,7 +261,7 @@ impl<'a> Field<'a> {
         Ok(items.iter().enumerate().map(field).collect())
     }
 
-    /// Returns an element that stands for every element of a list, if this is a [`Probe`].
+    /// Returns an element that represents every element of a list, if this is a [`Probe`].
     fn element(&self) -> Self {
         Self {
             path: format!("{}[]", self.path),

@@ -55,7 +55,7 @@ pub struct Scenario {
     pub measure_from: Time,
     /// The end of the measurement window and of the run.
     pub end: Time,
-    /// Maximum number of packets that may be in flight or waiting, over all links. A run that
+    /// The maximum number of packets that may be in flight or waiting, over all links. A run that
     /// would hold more fails. `None` means [`MOST_PACKETS`].
     pub most_packets: Option<u64>,
     /// The mean time by which receivers' clocks stamp arrivals late for classifiers. `None` for
@@ -100,7 +100,7 @@ pub struct FlowSpec {
     pub route: Vec<usize>,
     /// The indices of the links from sink to source. Empty for the route with the fewest hops.
     pub return_route: Vec<usize>,
-    /// The size of a data packet on the wire, in bytes ([`tfrc::Options::header`] comes on top).
+    /// The size of a data packet on the wire, in bytes, without [`tfrc::Options::header`].
     pub packet_size: u32,
     /// The bytes from the start of a data packet, headers included, in which a damaged bit makes
     /// the sink drop the packet (ELA-7, RFC 3828). Packets with damage beyond them are delivered.
@@ -140,7 +140,7 @@ pub enum Transport {
     Datagrams {
         /// The source's rate while it sends.
         rate: Rate,
-        /// The times at which the source sends.
+        /// When the source sends.
         pattern: Pattern,
     },
     /// The flow uses IFTP, with a classifier at the sender. Enhanced Veno makes it IFTPV.
@@ -154,14 +154,14 @@ pub enum Transport {
     Outside {
         /// The hosts at both ends.
         hosts: Outside,
-        /// The decider of the causes of losses, if the source asks its judge.
+        /// The decider of the causes of losses, if the source uses its judge.
         classifier: SenderDecider,
     },
     /// The flow uses QUIC, by a protocol engine that is [installed](crate::host::quic::install).
     Quic {
         /// The engine and its congestion controller.
         options: quic::Options,
-        /// The decider of the causes of losses, if the controller asks.
+        /// The decider of the causes of losses, if the controller uses one.
         classifier: SenderDecider,
     },
     /// A video call over RTP, by hosts that are [installed](crate::host::rtp::install).
@@ -241,7 +241,7 @@ impl Scenario {
         self.most_packets.unwrap_or(MOST_PACKETS)
     }
 
-    /// Returns the lowest `rate` of the links on the way of a flow's data.
+    /// Returns the lowest `rate` of the links on the route of a flow's data.
     pub fn capacity(&self, flow: &Flow) -> Option<Rate> {
         let (way, _) = Router::new(self).routes_of(flow)?;
         let rates = way.into_iter().map(|link| self.links[link].link.rate);
@@ -261,7 +261,7 @@ impl Scenario {
 }
 
 impl Flow {
-    /// Returns a greedy flow from node `source` to node `sink` that starts at once.
+    /// Returns a greedy flow from node `source` to node `sink` that starts at time 0.
     pub fn new(
         name: impl Into<String>,
         (source, sink): (usize, usize),

@@ -4,7 +4,7 @@ use super::error::{At, Fault};
 use super::fields::Field;
 use super::schema::Shape;
 
-/// A name in which `{i}` stands for the copy's number.
+/// A name; `{i}` in it is replaced by the copy's number.
 #[derive(Clone)]
 pub(super) struct Template<'a> {
     text: &'a str,
@@ -15,7 +15,7 @@ pub(super) struct Template<'a> {
 }
 
 impl<'a> Template<'a> {
-    /// Returns the name of a node or flow, or of a link that is given one.
+    /// Returns the name of a node or flow, or the `name` of a link.
     pub(super) fn of(field: &Field<'a>) -> Result<Self, Fault> {
         Self::checked(field, |_| false)
     }
@@ -54,7 +54,7 @@ impl<'a> Template<'a> {
         self.text.replace("{i}", &i.to_string())
     }
 
-    /// Copies whose name has no `{i}` get their number at the end.
+    /// Returns the name of a copy. A name without `{i}` gets the number at its end.
     pub(super) fn expand_or_number(&self, i: u64, count: Option<u64>) -> String {
         if count.is_some() && !self.numbered {
             format!("{}-{i}", self.text)

@@ -1,8 +1,8 @@
 //! Reads scenarios from TOML. The reference begins in `docs/reference/scenarios.md`.
 //!
 //! The parser walks the document itself, so that every error has its line and its key. It checks
-//! types, units and names. [`Scenario::check`] checks the conditions on every scenario, however it
-//! was built; its faults are mapped back to their lines.
+//! types, units and names. [`Scenario::check`] checks the conditions on every scenario, from a file
+//! or from code; its faults are mapped back to their lines.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,13 +26,13 @@ use crate::registry::Registry;
 pub struct ScenarioFile {
     /// The model to simulate. It passes [`Scenario::check`].
     pub scenario: Scenario,
-    /// The first seed; further seeds count up from it.
+    /// The first seed; later seeds count up from it.
     pub seed: u64,
     /// The number of seeds, counting up from the first.
     pub seeds: u64,
 }
 
-/// Maximum number of seeds of one command.
+/// The maximum number of seeds of one command.
 pub const MOST_SEEDS: u64 = 100_000;
 
 const TOP: [&str; 9] = [
@@ -99,7 +99,7 @@ impl ScenarioFile {
         Self::parse_with(text, file, overrides, &Registry::new())
     }
 
-    /// Reads a scenario file as [`Self::parse`] does. Algorithms may also have the names in
+    /// Reads a scenario file like [`Self::parse`]. Algorithms may also have the names in
     /// `registry`.
     ///
     /// # Errors
@@ -152,7 +152,7 @@ impl Scenario {
     }
 }
 
-/// Reads a document that notes how it is read.
+/// Reads a probe, which records how it is read.
 pub(super) fn probe(probe: &Probe, registry: &Registry) -> Result<(), Fault> {
     let root = Item {
         at: At::File(0..0),
@@ -217,7 +217,7 @@ fn read_document(
     }
 }
 
-/// Returns the tables of `[[key]]`, each with its keys still unchecked.
+/// Returns the tables of `[[key]]`, whose keys are not checked yet.
 fn tables<'a>(top: &Fields<'a>, key: &str) -> Result<Vec<Field<'a>>, Fault> {
     match top.get(key) {
         None => Ok(Vec::new()),
@@ -399,7 +399,7 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Returns the index of the node called `name`, and creates the node if it is new.
+    /// Returns the index of the node called `name`. Creates the node if it is new.
     fn node(&mut self, name: &str, entry: usize, key: &'static str) -> usize {
         if let Some(&index) = self.nodes.get(name) {
             return index;
@@ -411,7 +411,7 @@ impl Builder<'_> {
         index
     }
 
-    /// Reads one `[[flow]]`, and adds `count` flows.
+    /// Reads one `[[flow]]` and adds `count` flows.
     fn flow(&mut self, field: &Field<'_>) -> Result<(), Fault> {
         let entry = self.origins.next_flow();
         let fields = field.fields("a table")?;

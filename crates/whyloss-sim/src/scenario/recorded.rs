@@ -34,7 +34,7 @@ pub struct Recorded {
     pub year: &'static str,
     /// The link and the packets that were recorded.
     pub measures: &'static str,
-    /// The terms of the data. The parameters are facts about it, and part of this project.
+    /// The terms of the data. The parameters are facts about the data and part of this project.
     pub licence: &'static str,
     /// The command that makes the parameters from the data.
     pub command: &'static str,

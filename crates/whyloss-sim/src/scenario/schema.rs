@@ -51,7 +51,7 @@ pub enum Shape {
 /// The description of a scenario file, by path: `link[].channel<bernoulli>.loss`.
 #[derive(Clone, Debug, Default)]
 pub struct Description {
-    /// The forms of a value, in the order in which the parser asked for them.
+    /// The forms of a value, in the order in which the parser requested them.
     pub shapes: BTreeMap<String, Vec<Shape>>,
     /// The keys of a table in order, each with whether it is required.
     pub tables: BTreeMap<String, Vec<(String, bool)>>,
@@ -96,7 +96,7 @@ pub fn describe(registry: &Registry) -> Description {
     }
 }
 
-/// A value that notes how it is read.
+/// A value that records how it is read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Probe(Rc<RefCell<State>>);
 
@@ -127,7 +127,7 @@ impl State {
         self.way[at].0
     }
 
-    /// Moves on to the next way. Returns whether there is one.
+    /// Advances to the next way. Returns whether there is one.
     fn next(&mut self) -> bool {
         self.forks = 0;
         self.present.clear();
@@ -161,7 +161,7 @@ impl State {
 }
 
 impl Probe {
-    /// Notes that the value at this path was read in this form.
+    /// Records that the value at this path was read in this form.
     pub(super) fn note(&self, path: &str, shape: Shape) {
         let mut state = self.0.borrow_mut();
         let shapes = state.shapes.entry(path.to_owned()).or_default();
@@ -170,7 +170,7 @@ impl Probe {
         }
     }
 
-    /// The table at this path takes these keys.
+    /// Records that the table at this path takes these keys.
     pub(super) fn table(&self, path: &str, keys: &[&str]) {
         let mut state = self.0.borrow_mut();
         let present = state.fork(keys.len() + 1);
@@ -185,7 +185,7 @@ impl Probe {
         }
     }
 
-    /// Returns whether a key that is not required is there in this reading.
+    /// Returns whether an optional key is present in this reading.
     pub(super) fn has(&self, path: &str, key: &str) -> bool {
         let state = self.0.borrow();
         state
@@ -194,7 +194,7 @@ impl Probe {
             .is_some_and(|present| present.as_deref() == Some(key))
     }
 
-    /// Notes that this key is required.
+    /// Records that this key is required.
     pub(super) fn needs(&self, path: &str, key: &str) {
         let mut state = self.0.borrow_mut();
         state
@@ -204,7 +204,7 @@ impl Probe {
             .insert(key.to_owned());
     }
 
-    /// Notes that the value at this path is one of these kinds. Returns the kind of this reading.
+    /// Records that the value at this path is one of these kinds. Returns the kind of this reading.
     pub(super) fn kind<'k>(
         &self,
         path: &str,

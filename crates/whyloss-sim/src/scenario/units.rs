@@ -1,14 +1,14 @@
 //! Parses quantities with their unit: `20 ms`, `150 kbit/s`, `762 B`.
 //!
 //! A number, an optional space, a unit. Decimal prefixes are powers of ten, and case matters:
-//! `Mbit/s` is a million bits per second, `mbit/s` is refused. Each unit has one spelling. Other
+//! `Mbit/s` is a million bits per second, `mbit/s` is rejected. Each unit has one spelling. Other
 //! common spellings are recognised for the error message.
 
 use super::schema::Shape;
 
 /// One kind of quantity: its units, as multiples of the smallest that scenarios store.
 pub(super) struct Quantity {
-    /// Its name in a scenario's description.
+    /// The shape in a scenario's description.
     pub(super) shape: Shape,
     /// The expected form, with an example, for messages.
     pub(super) expected: &'static str,
@@ -43,7 +43,7 @@ pub(super) const DURATION: Quantity = Quantity {
     ],
 };
 
-/// Rates, in bits per second.
+/// The quantity of rates, in bits per second.
 pub(super) const RATE: Quantity = Quantity {
     shape: Shape::Rate,
     expected: r#"a rate such as "150 kbit/s" (units: bit/s, kbit/s, Mbit/s, Gbit/s)"#,
@@ -112,7 +112,7 @@ pub(super) enum Refusal {
 }
 
 impl Quantity {
-    /// Returns the quantity in the smallest unit, rounded to a whole number of them; saturates.
+    /// Returns the quantity in the smallest unit, rounded to a whole number; saturates.
     pub(super) fn parse(&self, text: &str) -> Result<u64, Refusal> {
         let text = text.trim();
         let end = text

@@ -1,8 +1,8 @@
 //! Converts batches to Arrow record batches, for programs that need columns in memory without
 //! files.
 //!
-//! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; a
-//! column that may lack values is nullable. Each field's metadata has its `unit` and `meaning`.
+//! Seconds and reals are `Float64`, whole numbers `UInt64`, words `Dictionary(Int32, Utf8)`; an
+//! optional column is nullable. Each field's metadata has its `unit` and `meaning`.
 
 use std::collections::HashMap;
 use std::sync::Arc;

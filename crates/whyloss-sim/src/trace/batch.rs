@@ -65,7 +65,7 @@ impl Batch {
         self.cells.extend(row);
     }
 
-    /// Forgets its rows, but not the room for them.
+    /// Removes the rows but keeps their memory.
     pub(super) fn clear(&mut self) {
         self.cells.clear();
     }

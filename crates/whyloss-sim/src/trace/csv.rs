@@ -85,7 +85,7 @@ impl Sink for CsvFiles {
     }
 }
 
-/// Seconds with nine decimals, from integers: exact.
+/// Writes seconds with nine decimals, exactly, from whole nanoseconds.
 fn write_seconds(text: &mut String, nanos: i64) -> std::fmt::Result {
     let sign = if nanos < 0 { "-" } else { "" };
     let nanos = nanos.unsigned_abs();

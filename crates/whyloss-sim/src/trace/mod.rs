@@ -2,15 +2,15 @@
 //! queues.
 //!
 //! [`Trace`] watches a run and passes rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
-//! `ParquetFiles` (feature `parquet`), or a `Vec<Batch>`, from which feature `arrow` makes record
+//! `ParquetFiles` (feature `parquet`) or a `Vec<Batch>`. Feature `arrow` makes record batches from
 //! batches. [`tables`] alone defines the names of tables and the meaning of columns;
 //! `docs/reference/traces.md` has the same words.
 //!
 //! Rows of one flow or link come in the order of their times. Losses are the exception: they are
-//! written when no further verdict on them can follow. Rows of different flows or links come in the
+//! written when no later verdict on them can follow. Rows of different flows or links come in the
 //! order in which the engine computes them, which is not always by time.
 //!
-//! Memory does not grow with simulated time. A loss waits for its verdict until its packet lies
+//! Memory does not grow with simulated time. A loss waits for its verdict until its packet is
 //! behind the window (TCP, IFTP) or a later packet arrives (TFRC). Of all other rows, one batch is
 //! kept.
 
@@ -70,7 +70,7 @@ impl Default for TraceOptions {
     }
 }
 
-/// Turns the events of a run into tables, and passes them to a sink.
+/// Turns the events of a run into tables and passes them to a sink.
 #[derive(Debug)]
 pub struct Trace<S> {
     options: TraceOptions,
@@ -91,7 +91,7 @@ struct Flow {
     node: u32,
     sources: Pace,
     arrivals: Pace,
-    /// The last row written about its source.
+    /// The state in the last row about the source.
     last: Option<SourceState>,
     /// Losses that may still be judged, in the order of their sequence numbers.
     pending: VecDeque<Loss>,
@@ -116,7 +116,7 @@ struct Loss {
     verdict: Option<(Cause, Time)>,
 }
 
-/// The time at which the next row is due.
+/// When the next row is due.
 #[derive(Clone, Copy, Debug, Default)]
 struct Pace {
     next: Time,
@@ -124,7 +124,7 @@ struct Pace {
 
 impl Pace {
     /// Returns whether a row is due at `at`. If so, the next one is due `thin` later. With a `thin`
-    /// of zero all are due, because a link that does not keep the order reports packets late.
+    /// of zero, every row is due, because a link that reorders packets reports some of them late.
     fn due(&mut self, at: Time, thin: Duration) -> bool {
         let due = self.next <= at || thin == Duration::ZERO;
         if due {
@@ -204,7 +204,7 @@ impl<S: Sink> Trace<S> {
         }
     }
 
-    /// Passes the remaining rows to the sink after the run, and returns the sink.
+    /// Passes the remaining rows to the sink after the run and returns the sink.
     ///
     /// # Errors
     /// Returns the first error of the whole run. Nothing was passed on after it, and the sink was
@@ -232,7 +232,7 @@ impl<S: Sink> Trace<S> {
         self.options.from <= at && at <= self.options.to && self.error.is_none()
     }
 
-    /// Passes on the losses of packets before `sequence`, which can get no further verdict.
+    /// Passes on the losses of packets before `sequence`, which can get no more verdicts.
     fn settle(&mut self, flow: usize, sequence: u64) {
         while let Some(loss) = self.flows[flow]
             .pending
@@ -260,7 +260,7 @@ impl<S: Sink> Trace<S> {
         hand_on(&mut self.losses, &mut self.sink, &mut self.error);
     }
 
-    /// Notes the loss of a data packet.
+    /// Records the loss of a data packet.
     fn lost(&mut self, packet: &Packet, time: Time, place: u32, truth: Cause) {
         let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) else {
             return;
@@ -405,7 +405,7 @@ impl<S: Sink> Trace<S> {
             return;
         }
         let of = &mut self.flows[flow];
-        // The left edge is no column.
+        // The left edge has no column, so it must not cause rows.
         let state = SourceState { una: 0, ..*state };
         if of.last != Some(state) && of.sources.due(at, self.options.thin) {
             of.last = Some(state);

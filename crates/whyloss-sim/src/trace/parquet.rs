@@ -6,7 +6,7 @@
 //! | seconds | DOUBLE, rounded once from whole nanoseconds: `round(1e9 · x)` gives them back |
 //! | whole numbers | INT64, unsigned, as differences (DELTA_BINARY_PACKED) |
 //! | reals | DOUBLE |
-//! | words | UTF-8, as places in a dictionary |
+//! | words | UTF-8, as indices into a dictionary |
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -48,7 +48,7 @@ impl ParquetFiles {
         Self::of(&TABLES, directory)
     }
 
-    /// Opens files for these tables, as [`Self::create`] does.
+    /// Opens files for these tables, like [`Self::create`].
     ///
     /// # Errors
     /// Returns an error if the directory or a file cannot be created.

@@ -1,5 +1,5 @@
-//! The four tables of a trace, and for each column its name, unit, type and meaning. Every sink,
-//! and the reference in `docs/reference/traces.md`, follow this one description.
+//! The four tables of a trace, with the name, unit, type and meaning of each column. All sinks and
+//! the reference in `docs/reference/traces.md` follow this description.
 
 /// A table of a trace.
 #[derive(Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub enum Kind {
     Whole,
     /// The column has real numbers.
     Real,
-    /// Words from a short list.
+    /// The column has words from a short list.
     Word,
 }
 
@@ -57,7 +57,7 @@ impl Column {
         }
     }
 
-    /// Returns the column with values that may be missing.
+    /// Allows missing values in the column.
     #[must_use]
     pub const fn optional(mut self) -> Self {
         self.optional = true;
@@ -158,7 +158,7 @@ pub const LINKS: Table = Table {
     ],
 };
 
-/// Lists every table.
+/// The tables of a trace.
 pub const TABLES: [&Table; 4] = [&SOURCES, &ARRIVALS, &LOSSES, &LINKS];
 
 #[cfg(test)]
@@ -168,7 +168,7 @@ mod tests {
 
     const REFERENCE: &str = include_str!("../../../../docs/reference/traces.md");
 
-    /// The reference, as it has to stand in `docs/reference/traces.md`.
+    /// Returns the text that `docs/reference/traces.md` must contain.
     fn reference(table: &Table) -> String {
         let mut text = format!(
             "### `{}`: one row for each {}\n\n| column | unit | meaning |\n|---|---|---|\n",

@@ -1,4 +1,4 @@
-//! Passes events by hand to a trace, and checks every field.
+//! Passes events by hand to a trace and checks every field.
 
 use std::fmt::Write as _;
 
@@ -129,7 +129,7 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         packet: &packet(0, 0, ms(10)),
         classifier: None,
     });
-    // The sender's classifier judges segment 1. Its retransmission is lost too, without a verdict.
+    // The sender's classifier judges segment 1. Its retransmission is also lost, without a verdict.
     trace.on(&Event::Judged {
         flow: 0,
         at: ms(11),
@@ -177,7 +177,7 @@ fn tables_by_hand() {
     insta::assert_snapshot!(files(TraceOptions::default()));
 }
 
-/// The trace covers 4 ms to 9 ms, thinned to a row in 10 ms: it keeps all losses.
+/// The trace covers 4 ms to 9 ms, thinned to one row per 10 ms: it keeps all losses.
 #[test]
 fn part_of_the_tables() {
     let options = TraceOptions {
@@ -188,7 +188,7 @@ fn part_of_the_tables() {
     insta::assert_snapshot!(files(options));
 }
 
-/// The cells of a table, row by row.
+/// Returns the cells of a table, row by row.
 fn cells(batches: &[Batch], table: &tables::Table) -> Vec<Vec<Cell>> {
     let of_table = batches.iter().filter(|batch| batch.table() == table);
     of_table
@@ -391,7 +391,7 @@ fn other_forms_hold_the_same() {
     }
 }
 
-/// Every scored verdict is in the table of losses.
+/// The table of losses has every scored verdict.
 #[test]
 fn verdicts_are_those_that_are_scored() {
     let text = r#"

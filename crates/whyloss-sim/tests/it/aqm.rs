@@ -3,8 +3,8 @@
 use crate::delays;
 use whyloss_sim::Scenario;
 
-/// Bulk flows of this transport over a bottleneck of `mbps` with this queue and round trip, for 30
-/// s. The last 20 s count.
+/// Returns a scenario of bulk flows of this transport over a bottleneck with this queue, rate in
+/// Mbit/s and round trip in ms. It runs for 30 s; the last 20 s count.
 pub(crate) fn bottleneck(
     queue: &str,
     transport: &str,
@@ -41,8 +41,8 @@ start = ["0 s", "1 s"]
     )
 }
 
-/// Returns the utilisation of the bottleneck, and the 95th percentile of the delays of this flow
-/// beyond the propagation, in ms.
+/// Returns the utilisation of the bottleneck and the 95th percentile of this flow's delays beyond
+/// the propagation, in ms.
 fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
     let scenario = Scenario::from_toml(text, "test", &[]).expect("valid");
     let run = delays::run(&scenario);
@@ -62,8 +62,8 @@ fn measured(text: &str, flow: &str, way_ms: f64) -> (f64, f64) {
 const CUBIC: &str = r#"{ kind = "tcp", controller = "cubic" }"#;
 const NEWRENO: &str = r#"{ kind = "tcp", recovery = "newreno" }"#;
 
-/// CoDel's delay is a few tens of milliseconds at most with the link in use. DropTail with the same
-/// memory keeps it full.
+/// With CoDel, the delay is at most a few tens of milliseconds and the link stays in use. DropTail
+/// keeps the same memory full.
 #[test]
 fn codel_keeps_the_queue_short() {
     for transport in [CUBIC, NEWRENO] {
@@ -81,9 +81,9 @@ fn codel_keeps_the_queue_short() {
     assert!(utilisation > 0.99 && waited > 500.0, "{waited}");
 }
 
-/// The same at 100 Mbit/s and 100 ms, where a flow alone needs 833 packets in flight: CoDel's queue
-/// of 5 ms is a twentieth of that, so NewReno's halving leaves the link idle at times, as RFC 8289
-/// says of few flows over long ways.
+/// At 100 Mbit/s and 100 ms, one flow needs 833 packets in flight. CoDel's queue of 5 ms is a
+/// twentieth of that, so NewReno's halving leaves the link idle at times. RFC 8289 expects this of
+/// few flows over long paths.
 #[test]
 fn codel_keeps_the_queue_short_on_a_long_way() {
     for (transport, least) in [(CUBIC, 0.85), (NEWRENO, 0.7)] {

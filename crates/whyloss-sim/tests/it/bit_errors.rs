@@ -12,7 +12,8 @@ use whyloss_sim::host::datagrams::{Pattern, Spacing};
 use whyloss_sim::scenario::Transport;
 use whyloss_sim::{CsvFiles, Measurement, Scenario, Simulation, Trace, TraceOptions};
 
-/// The tiny network and a flow of IFTP, with this bit error rate on the radio, for so long.
+/// Returns the tiny network and a flow of IFTP, with this bit error rate on the radio, for
+/// `seconds` s.
 fn scenario(rate: f64, seconds: i64) -> Scenario {
     let mut scenario = tiny::scenario(1_000 * seconds);
     let mut flow = scenario.flows[0].clone();
@@ -33,8 +34,8 @@ fn measure(scenario: &Scenario) -> Measurement {
         .expect("it passes its checks")
 }
 
-/// IFTP-W with coverage = packet size is IFTP (ELA-7): traces are equal to the byte. The same holds
-/// for every transport.
+/// IFTP-W with a coverage of the whole packet equals IFTP (ELA-7): traces are equal to the byte.
+/// The same holds for every transport.
 #[test]
 fn coverage_of_the_packet_is_no_coverage() {
     let plain = scenario(2e-5, 20);
@@ -71,8 +72,8 @@ fn coverage_of_the_packet_is_no_coverage() {
     assert!(traces[0] == traces[1]);
 }
 
-/// 1 − e^(−8·rate·coverage) of the packets that reach the sink are dropped there, within 4 σ, at
-/// every rate of ELA-12.
+/// A sink drops 1 − e^(−8·rate·coverage) of the packets that reach it, within 4 σ, at every rate of
+/// ELA-12.
 #[test]
 fn a_sink_drops_by_the_closed_form() {
     for (rate, coverage) in [
@@ -175,11 +176,11 @@ fn damaged_answers_are_dropped() {
     let tcp = &measured.flows[0];
     assert_eq!(tcp.lost.wireless, 0);
     assert!(tcp.received > 100, "{tcp:?}");
-    // Sent again though they had arrived, since no acknowledgement said so.
+    // Segments that had arrived are sent again, because their acknowledgements were dropped.
     assert!(tcp.received > tcp.delivered);
 }
 
-/// Damage from one link remains on the next, and counts once.
+/// Damage from one link remains on the next and counts once.
 #[test]
 fn damage_adds_up_over_links() {
     let mut scenario = scenario(1e-5, 200);

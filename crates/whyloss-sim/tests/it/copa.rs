@@ -1,5 +1,5 @@
-//! Compares Copa in complete TCP flows with the closed forms of its paper: n flows in default mode
-//! keep 1.25·n/δ packets waiting, between none and 2.5·n/δ, and share equally.
+//! Compares Copa in complete TCP flows with the closed forms of its paper. n flows in default mode
+//! keep 1.25·n/δ packets waiting on average, at most 2.5·n/δ, and share equally.
 
 use crate::delays;
 use whyloss_sim::Scenario;
@@ -10,7 +10,7 @@ use crate::aqm::bottleneck;
 const PACKET: f64 = 1.2;
 const WAY: f64 = 50.0 + PACKET;
 
-/// Measures 30 s from 30 s on, in equilibrium. Returns the packets delivered to each flow, and the
+/// Measures the second 30 s, in equilibrium. Returns the packets delivered to each flow, and the
 /// mean and the longest wait in packets.
 fn flows(text: &str) -> (Vec<f64>, f64, f64) {
     let times = [("duration", "60 s"), ("measure_from", "30 s")];

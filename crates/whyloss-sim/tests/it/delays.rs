@@ -3,8 +3,8 @@
 use crate::tiny;
 use whyloss_sim::{Needs, Run, Scenario, Simulation};
 
-/// Returns the counts and delays of a run, as the command measures them. (Another observer would
-/// compile another engine.)
+/// Returns the counts and delays of a run. The observer is that of the command, so that no other
+/// engine is compiled.
 pub(crate) fn run(scenario: &Scenario) -> Run {
     let needs = Needs {
         delays: true,

@@ -42,7 +42,8 @@ fn leave(sender: &mut Sender, at: u64) -> Vec<(u64, bool)> {
 fn a_window_is_halved_once_whatever_the_number_of_marks() {
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut script = Script::after_ten(&capable(recovery));
-        // FlightSize is nine: the half of it, and no growth by the acknowledgement itself.
+        // FlightSize is nine: the window becomes half of it, and the acknowledgement does not grow
+        // it.
         assert_eq!(echo(&mut script, 100, 1), []);
         assert_eq!(script.windows(), (4_500, 4_500));
         let mut left = Vec::new();
@@ -53,14 +54,14 @@ fn a_window_is_halved_once_whatever_the_number_of_marks() {
         // Four are in flight again.
         assert_eq!(left, [(10, true), (11, false), (12, false), (13, false)]);
         assert_eq!(script.sender.fast_recoveries(), 0);
-        // The first of the next window: cut again, to two at least.
+        // The first mark of the next window cuts again, to at least two segments.
         assert_eq!(echo(&mut script, 300, 11), []);
         assert_eq!(script.windows(), (2 * SEGMENT, 2 * SEGMENT));
     }
 }
 
-/// The window grows only by acknowledgements without ECE (RFC 3168 §6.1.2): in slow start by one of
-/// two.
+/// Only acknowledgements without ECE grow the window (RFC 3168 §6.1.2): in slow start, one of the
+/// two here.
 #[test]
 fn an_echo_does_not_grow_the_window() {
     let mut script = Script::after_ten(&capable(Recovery::NewReno));
@@ -87,14 +88,14 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     assert_eq!(script.ack(103, 1), [1], "the retransmission");
     assert_eq!(script.sender.fast_recoveries(), 1);
     assert_eq!(script.windows().0, window);
-    // And without a mark it is cut.
+    // Without a mark, the loss cuts it.
     let mut script = Script::after_ten(&capable(Recovery::NewReno));
     script.ack(100, 1);
     for at in 101..104 {
         script.ack(at, 1);
     }
     assert_eq!(script.windows().1, 5_500, "half of eleven in flight");
-    // The first new segment after the cut says CWR, though no mark was seen.
+    // The first new segment after the cut carries CWR, although no mark arrived.
     let ack = Ack {
         next: 12,
         echo: ms(104),
@@ -126,7 +127,7 @@ fn no_classifier_is_asked() {
     assert_eq!(deaf.windows().0, before + SEGMENT);
 }
 
-/// The receiver sends ECE from a mark on until a segment carries CWR. A marked segment with CWR
+/// The receiver sends ECE after a mark until a segment carries CWR. A marked segment with CWR
 /// starts ECE again (§6.1.3).
 #[test]
 fn a_receiver_echoes_until_it_is_heard() {
@@ -168,8 +169,8 @@ fn run(queue: &str, transport: &str, flows: u32) -> (Measurement, f64) {
     (run.measurement, p95 - 11.2)
 }
 
-/// With marks nothing is lost to the queue once slow start is over, the link stays in use, and the
-/// delay within CoDel's bound.
+/// With marks, the queue loses nothing after slow start, the link stays in use, and the delay is
+/// within CoDel's bound.
 #[test]
 fn codel_marks_instead_of_losing() {
     for transport in [

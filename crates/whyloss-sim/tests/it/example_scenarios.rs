@@ -1,4 +1,4 @@
-//! Checks that the scenarios of the project are valid, and agree with their comments.
+//! Checks that the scenarios of the project are valid and agree with their comments.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -104,7 +104,7 @@ fn the_parking_lot_is_what_it_says() {
         .iter()
         .filter(|link| matches!(link.link.queue.discipline, Discipline::Red(_)))
         .collect();
-    // Three, both ways, all alike.
+    // Three links in both directions, all alike.
     assert_eq!(red.len(), 6);
     assert!(red.iter().all(|link| link.link == red[0].link));
     let router = Router::new(&lot);

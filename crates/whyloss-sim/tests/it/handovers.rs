@@ -18,8 +18,8 @@ impl Watch for Copies {
     }
 }
 
-/// A flow over a radio, which may copy its backlog at 2 s, and then a link that loses `loss` of its
-/// packets.
+/// Returns a scenario with a flow over a radio and a second link. The radio may copy its backlog at
+/// 2 s; the second link loses a share `loss` of the packets.
 fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     let text = format!(
         r#"
@@ -41,7 +41,7 @@ fn scenario(flow: &str, copies: bool, loss: f64) -> Scenario {
     scenario
 }
 
-/// Returns the counts of the flow, and the copies that its sink took.
+/// Returns the counts of the flow, and the number of copies that its sink received.
 fn of(scenario: &Scenario) -> (FlowResult, u64) {
     let mut copies = Copies::default();
     let run = Simulation::new(scenario, 1)
@@ -51,9 +51,9 @@ fn of(scenario: &Scenario) -> (FlowResult, u64) {
     (run.flows[0].clone(), copies.0)
 }
 
-/// A window of 40 packets: 20 are propagating or their acknowledgements are (40 ms at 2 ms each),
-/// one is in transmission, 18 or 19 wait. Waiting packets come twice. 2000 segments are delivered,
-/// each once; the sink counts repeated ones as copies.
+/// Of a window of 40 packets, 20 are propagating in either direction (40 ms at 2 ms each), one is
+/// in transmission, and 18 or 19 wait. Waiting packets arrive twice. 2000 segments are delivered
+/// once each; the sink counts repeated ones as copies.
 #[test]
 fn tcp_has_the_bunch_twice_and_delivers_it_once() {
     for recovery in ["newreno", "sack", "rack"] {
@@ -70,13 +70,13 @@ fn tcp_has_the_bunch_twice_and_delivers_it_once() {
         assert_eq!(flow.delivered, 2000);
         assert_eq!(flow.received, flow.sent + copies);
         assert_eq!((flow.lost.congestion, flow.lost.wireless), (0, 0));
-        // Duplicate acknowledgements without SACK blocks are losses to NewReno alone.
+        // Only NewReno takes duplicate acknowledgements without SACK blocks for losses.
         assert_eq!(flow.sent > 2000, recovery == "newreno", "{recovery}");
     }
 }
 
-/// Sinks do not distinguish a packet from its copy, and a rival keeps the queue busy. Whether the
-/// link behind loses packets or not, each sent packet was delivered or lost, and copies count as
+/// Sinks do not distinguish a packet from its copy, and another flow keeps the queue busy. Each
+/// sent packet is delivered or lost, whether or not the next link loses packets. Copies count as
 /// neither and have no delay.
 #[test]
 fn what_was_sent_was_delivered_or_lost_once() {

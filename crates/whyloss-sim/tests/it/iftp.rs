@@ -5,8 +5,8 @@ use whyloss::{Duration, Rate, Time};
 use whyloss_sim::scenario::Transport;
 use whyloss_sim::{CsvFiles, FlowResult, Scenario, Simulation, Trace, TraceOptions};
 
-/// 10 Mbit/s, 100 ms there and back, any queue, and a radio that loses packets of 1024 bytes with
-/// this probability.
+/// Returns a scenario with a flow over 10 Mbit/s, a round trip of 100 ms and an unlimited queue. A
+/// radio loses packets of 1024 bytes with probability `loss`.
 fn scenario(transport: &str, classifier: &str, loss: f64) -> Scenario {
     let text = format!(
         r#"
@@ -50,12 +50,13 @@ fn packets(transport: &str, classifier: &str, loss: f64) -> f64 {
     received.sum::<u64>() as f64 / 4.0
 }
 
-/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), cut at 50/R.
-/// The allowed difference was fixed before the first run. Against IFTP: three acknowledgements a
-/// gap apart find a loss, 3/n of a round trip of a cycle of n/2 of them, 6/n² or up to a tenth at n
-/// = 8; Reno's come close together where its window leaves in bursts. For IFTP: it repairs nothing,
-/// so no retransmission is lost and two losses in a window are one reduction, where Reno halves
-/// again or waits for its timer, a second, which at 1 % is up to a fifth of its time.
+/// Both halve at a loss and add one in each round trip, so both send about 1.22/(R√p), at most
+/// 50/R. The allowed difference was fixed before the first run. IFTP finds a loss by three
+/// acknowledgements a gap apart, which takes 3/n of a round trip. In a cycle of n/2 round trips,
+/// this costs 6/n², up to a tenth at n = 8. Reno's acknowledgements come close together, because
+/// its window leaves in bursts. In return, IFTP repairs nothing: no retransmission is lost, and two
+/// losses in a window are one reduction. Reno halves again or waits a second for its timer, at 1 %
+/// loss up to a fifth of its time.
 #[test]
 fn as_friendly_as_reno() {
     for (loss, band) in [
@@ -77,9 +78,9 @@ fn as_friendly_as_reno() {
     }
 }
 
-/// Without losses n is 50, and 50 packets a round trip of 100 ms and what a packet takes, 0.8192
-/// ms, arrive; the older version's windows take another (49/50 of a round trip for their packets to
-/// leave, then one to be acknowledged).
+/// Without losses, n is 50, and 50 packets arrive per round trip of 100 ms plus the 0.8192 ms that
+/// a packet takes. The older version's windows take 49/50 of a round trip for their packets to
+/// leave, and then one more to be acknowledged.
 #[test]
 fn the_largest_window_by_hand() {
     let round_trip = 0.100_851_2;
@@ -97,8 +98,8 @@ fn the_largest_window_by_hand() {
     );
 }
 
-/// With an oracle that finds no congestion, IFTP keeps its rate. Enhanced Veno finds the same out,
-/// since nothing ever waits here.
+/// With an oracle, which finds no congestion, IFTP keeps its rate. Enhanced Veno gives the same
+/// verdicts, because no packet ever waits here.
 #[test]
 fn classifiers_spare_the_radio() {
     for transport in [IFTP, BLOCKING] {
@@ -111,20 +112,20 @@ fn classifiers_spare_the_radio() {
             (None, Some(0.0))
         );
         assert_eq!(oracle.gaps.mw(), Some(0.0));
-        // Every packet of a loss is scored once, but for those still in flight at the ends of the
-        // window.
+        // Every packet of a loss is scored once, except those in flight at the ends of the window.
         let scored = oracle.packets.total(whyloss::Cause::Wireless);
         assert!(scored.abs_diff(oracle.lost.wireless) < 10, "{oracle:?}");
     }
     let unaware = measure(IFTP, "unaware", 0.01, 1);
     let iftpv = measure(IFTP, "veno-enhanced", 0.01, 1);
-    // But for timeouts, which enhanced Veno calls congestion.
+    // Only timeouts are misjudged: enhanced Veno calls them congestion.
     assert!(iftpv.packets.mw() < Some(0.05), "{iftpv:?}");
     assert!(iftpv.delivered as f64 > 1.5 * unaware.delivered as f64);
 }
 
-/// On a queue of 20 packets every loss is congestion, and the oracle's flow acts like the unaware
-/// one. The sender does not know how slow its link is: if it did, its packets would never wait.
+/// On a queue of 20 packets, every loss is congestion, and the oracle's flow acts like the unaware
+/// one. The sender does not get the transmission time of its link; otherwise, its packets would
+/// never wait.
 #[test]
 fn an_oracle_sees_congestion() {
     let flow = |classifier: &str| {

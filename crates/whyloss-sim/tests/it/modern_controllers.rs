@@ -11,15 +11,15 @@ use whyloss_sim::host::tcp::Options;
 use whyloss_sim::scenario::{Connection, Flow, Transport};
 use whyloss_sim::{FlowResult, Scenario, Simulation};
 
-/// How long is measured.
+/// The measured time, in seconds.
 const SECONDS: i64 = 120;
 const SEGMENT: u32 = 1460;
 
-/// The figures of the flow.
+/// The results of the flow.
 struct Outcome {
-    /// Share of the link's time that packets took, lost ones included.
+    /// The share of the link's time that packets took, lost ones included.
     used: f64,
-    /// Segments delivered per 100 ms.
+    /// The segments delivered per 100 ms.
     per_rtt: f64,
     flow: FlowResult,
 }
@@ -41,7 +41,7 @@ fn over(kind: ControllerKind, loss: f64, classifier: &str) -> Outcome {
         },
     };
     let (wired, radio) = (Duration::from_millis(50), Duration::from_micros(10));
-    // The oracle remembers corrupted segments: if their retransmission is lost too, the cause is
+    // The oracle remembers corrupted segments: if their retransmission is also lost, the cause is
     // still the radio.
     let remembers = [("remembers", 1.0)];
     let parameters = &remembers[..usize::from(classifier == "oracle")];
@@ -99,7 +99,7 @@ fn bbr_shrugs_off_losses_that_are_called_wireless() {
         let aware = over(ControllerKind::Bbr, loss, "oracle");
         assert!(aware.used > 0.9, "{loss}: {}", aware.used);
     }
-    // Without a classifier 5 % is beyond its threshold of 2 %, …
+    // Without a classifier, 5 % is above BBR's threshold of 2 %, …
     let unaware = over(ControllerKind::Bbr, 0.05, "unaware");
     assert!(unaware.used < 0.3, "{}", unaware.used);
     // … and 0.1 % is not.
@@ -126,8 +126,8 @@ fn veno_gains_what_its_decrease_says() {
     let at = |kind| over(kind, 0.01, "unaware").per_rtt;
     let veno = at(ControllerKind::Veno(BacklogRtt::LastRound));
     let reno = at(ControllerKind::Reno(Decrease::FlightSize));
-    // Nothing is queued: the decrease is by b = 1/5 instead of 1/2, and the mean window √(a·(2 −
-    // b)/(2·b·p)) is √3 as large.
+    // Nothing is queued, so the decrease is by b = 1/5 instead of 1/2. The mean window √(a·(2 −
+    // b)/(2·b·p)) is then √3 times as large.
     let gain = veno / reno;
     assert!((gain / libm::sqrt(3.0) - 1.0).abs() < 0.1, "{gain}");
 }

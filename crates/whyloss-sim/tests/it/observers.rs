@@ -35,7 +35,7 @@ fn bytes(directory: &Path) -> BTreeMap<String, Vec<u8>> {
     files.collect()
 }
 
-/// The rows of a CSV file, without its header.
+/// Returns the rows of a CSV file, without its header.
 fn rows(directory: &Path, name: &str) -> Vec<Vec<String>> {
     let mut reader = csv::Reader::from_path(directory.join(name)).unwrap();
     reader
@@ -79,7 +79,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
     assert_eq!(names, expected);
 }
 
-/// The window of the tiny network is the whole run, so rows and counts are of the same packets.
+/// The window of the tiny network is the whole run, so rows and counts cover the same packets.
 #[test]
 fn tables_agree_with_the_counts() {
     let directory = tempfile::tempdir().unwrap();
@@ -122,8 +122,8 @@ fn tables_agree_with_the_counts() {
     let fates = |fate: &str| radio.iter().filter(|row| row[5] == fate).count() as u64;
     let lost = measurement.links[1].lost;
     assert_eq!(fates("congestion"), lost.congestion);
-    // The engine knows a packet's fate as it reaches the link; some of these are corrupted after
-    // the end of the run.
+    // The engine computes a packet's fate as the packet reaches the link. Some packets are
+    // corrupted after the end of the run.
     assert!((lost.wireless..lost.wireless + 6).contains(&fates("wireless")));
     for row in &radio {
         let waiting: u32 = row[4].parse().unwrap();

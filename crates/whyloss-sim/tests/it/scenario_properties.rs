@@ -1,5 +1,5 @@
 //! For any file and override, the parser returns a scenario that passes its checks, or an error at
-//! an existing place.
+//! an existing position.
 
 use proptest::prelude::*;
 use whyloss_sim::scenario::{Location, ScenarioFile};

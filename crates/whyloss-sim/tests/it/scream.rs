@@ -6,11 +6,11 @@ use whyloss_sim::Scenario;
 
 use crate::aqm::bottleneck;
 
-/// Milliseconds of the way, and of a packet of 1500 bytes at 10 Mbit/s.
+/// The delay of the path in ms: propagation, and a packet of 1500 bytes at 10 Mbit/s.
 const WAY: f64 = 50.0 + 1.2;
 
-/// From 60 s on: packets delivered in 30 s, which hold 25,000, the mean wait in ms, and packets
-/// lost.
+/// Returns the packets delivered from 60 to 90 s (at most 25,000), the mean wait in ms, and the
+/// packets lost.
 fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
     let transport = format!(
         r#"{{ kind = "tcp", controller = "{controller}", recovery = "sack", delayed_ack = "none" }}"#
@@ -26,7 +26,7 @@ fn alone(controller: &str, queue: &str) -> (u64, f64, u64) {
 }
 
 /// When the window neither grows nor shrinks, the queueing delay is the target, 0.1 s. A flat delay
-/// has no trend. So every few seconds fast increase resumes until a trend shows, and the added data
+/// has no trend, so fast increase resumes every few seconds until a trend shows. The added data
 /// drains by a segment per round trip.
 #[test]
 fn the_queue_is_at_the_fixed_target() {

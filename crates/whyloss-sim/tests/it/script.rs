@@ -5,7 +5,7 @@ use std::ops::Range;
 use whyloss::{Duration, Time};
 use whyloss_sim::host::tcp::{Ack, Options, Recovery, SackBlocks, Sender};
 
-/// Bytes of a segment.
+/// The bytes of a segment.
 pub(crate) const MSS: u32 = 1000;
 
 /// A sender, and the time of its last acknowledgement.
@@ -14,7 +14,7 @@ pub(crate) struct Script {
     last: u64,
 }
 
-/// The options of most scripts.
+/// Returns the options of most scripts.
 pub(crate) fn options(recovery: Recovery) -> Options {
     Options {
         recovery,
@@ -37,7 +37,7 @@ impl Script {
         Self { sender, last: 0 }
     }
 
-    /// A sender whose first window of ten segments has left at 0 ms.
+    /// Returns a sender whose first window of ten segments has left at 0 ms.
     pub(crate) fn after_ten(options: &Options) -> Self {
         let mut script = Self::new(options);
         assert!(script.leave(0).into_iter().eq(0..10));
@@ -78,7 +78,7 @@ impl Script {
         self.leave(at)
     }
 
-    /// (cwnd, ssthresh) in bytes.
+    /// Returns cwnd and ssthresh, in bytes.
     pub(crate) fn windows(&self) -> (u64, u64) {
         (self.sender.cwnd(), self.sender.ssthresh())
     }

@@ -3,7 +3,8 @@
 use crate::delays;
 use whyloss_sim::{CsvFiles, DelaySummary, Measurement, Scenario, Simulation, Trace, TraceOptions};
 
-/// 1000-byte packets, two a frame, a frame every 40 ms: 400 kbit/s over a link that may be slower.
+/// Returns a scenario with a frame of two 1000-byte packets every 40 ms: 400 kbit/s over a link
+/// that may be slower.
 fn scenario(transport: &str, link: &str) -> Scenario {
     let text = format!(
         r#"
@@ -50,13 +51,13 @@ fn nothing_is_sent_that_was_not_produced() {
         let (measurement, _) = measure(transport, "10 Mbit/s");
         let sent = measurement.flows[0].sent;
         assert!((980..=1002).contains(&sent), "{transport}: {sent}");
-        // An event per packet and link, acknowledgement, capture, and some timers: it does not
-        // spin.
+        // There is an event per packet and link, acknowledgement and capture, and some timers: the
+        // source does not spin.
         assert!(measurement.events < 8_000, "{transport}: {measurement:?}");
     }
 }
 
-/// On a link of 200 kbit/s, a transport sends half of the produced data, and never stops.
+/// On a link of 200 kbit/s, a transport sends half of the produced data and never stops.
 #[test]
 fn a_slow_link_is_filled() {
     for transport in TRANSPORTS {
@@ -78,8 +79,8 @@ fn datagrams_leave_at_once() {
     assert_eq!(delays[0].max_ms(), Some(100.8));
 }
 
-/// With a window of one segment, each segment takes a round trip: the application does not limit
-/// it, so it grows. Once the window is large enough, it stops growing.
+/// With a window of one segment, each segment takes a round trip. The application does not limit
+/// the window then, so it grows until it is large enough.
 #[test]
 fn the_window_grows_with_what_the_application_needs() {
     let directory = tempfile::tempdir().unwrap();

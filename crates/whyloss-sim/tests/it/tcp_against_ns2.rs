@@ -36,7 +36,7 @@ enum Channel {
         bad: bool,
         random: Box<Random>,
     },
-    /// Loses these packets, by their number; the number of the next one.
+    /// Loses the packets with these numbers. The second field is the number of the next packet.
     Replay(Vec<u64>, u64),
 }
 
@@ -71,9 +71,9 @@ impl Channel {
 
 #[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// Data number `.1` of those in flight is offered to link `.0`.
+    /// The data packet with index `.1` is offered to link `.0`.
     Data(usize, usize),
-    /// The same for acknowledgements on the way back.
+    /// The acknowledgement with index `.1` is offered to link `.0` of the way back.
     Ack(usize, usize),
     SenderTimer,
     ReceiverTimer,
@@ -92,7 +92,7 @@ struct Run {
     receiver: Receiver,
     /// Whether segment 0 is as large as the others.
     data_at_once: bool,
-    /// When the earliest timer event pending for the sender and the receiver comes.
+    /// The times of the earliest pending timer events of the sender and the receiver.
     armed: [Time; 2],
 }
 
@@ -142,7 +142,7 @@ impl Run {
         self.events.push(Reverse((at, self.scheduled, event)));
     }
 
-    /// Runs until `end` and gives how many packets arrived.
+    /// Runs until `end` and returns the number of packets that arrived.
     fn received(mut self, end: Time) -> u64 {
         let mut received = 0;
         while let Some(Reverse((now, _, event))) = self.events.pop() {
@@ -225,7 +225,8 @@ fn options(recovery: Recovery, delayed: bool) -> Options {
     options
 }
 
-/// The mean over seeds of the arrivals in 200 s, as a share of the wireless link's capacity.
+/// Returns the mean over seeds of the arrivals in 200 s, as a share of the wireless link's
+/// capacity.
 fn throughput(topology: Topology, options: &Options, per: f64, stay: f64) -> f64 {
     let kbps = match topology {
         Topology::Wlh => 150,
@@ -274,9 +275,9 @@ fn throughput_agrees_with_ns2() {
         (Wb, Sack, true, 0.078, 0.25, 0.243_23, 0.0142),
         (Wb, Sack, true, 0.01, 0.01, 0.822_648, 0.00489),
         (Wb, Sack, true, 0.0, 0.0, 0.998_906, 0.0),
-        // In WLH with bursts ns-2's Vegas often stops with a window of zero, which windows here
-        // never reach. The goodput is 0.673 and with delayed acknowledgements 0.611 there, 0.700
-        // and 0.628 here.
+        // In WLH with bursts, ns-2's Vegas often stops with a window of zero, which windows here
+        // never reach. The goodput is 0.673 in ns-2 and 0.700 here; with delayed acknowledgements,
+        // it is 0.611 and 0.628.
         (Wlh, Vegas, false, 0.01, 0.01, 0.983_041, 0.00235),
         (Wlh, Vegas, false, 0.0, 0.0, 0.998_728, 0.0),
         (Wlh, Vegas, true, 0.01, 0.01, 0.967_191, 0.00599),
@@ -293,8 +294,8 @@ fn throughput_agrees_with_ns2() {
         println!(
             "{topology:?} {recovery:?} delayed {delayed} loss {per}: {ours:.4}, ns-2 {theirs:.4} ± {deviation:.4}"
         );
-        // Without losses to the packet: one more or less in 200 s is 2·10⁻⁴ in WLH and 4·10⁻⁵ in
-        // WB.
+        // Without losses, both agree to the packet: a packet in 200 s is 2·10⁻⁴ in WLH and 4·10⁻⁵
+        // in WB.
         let allowed = if per > 0.0 { 0.02 } else { 4e-5 };
         assert!((ours - theirs).abs() < allowed);
     }

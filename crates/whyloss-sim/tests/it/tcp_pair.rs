@@ -22,11 +22,12 @@ enum Event {
     Timers,
 }
 
-/// The fates of packets, one after the other, in both directions; all is well when the list ends.
+/// The fate of a packet. The packets of both directions take the fates of a list in order; after
+/// its end, all arrive.
 #[derive(Clone, Copy, Debug)]
 struct Fate {
     lost: bool,
-    /// Further delay in microseconds: enough of it reorders.
+    /// An additional delay in microseconds, which may reorder packets.
     delay: u16,
 }
 
@@ -39,7 +40,7 @@ struct Pair {
     data: Vec<Segment>,
     acks: Vec<Ack>,
     fates: std::vec::IntoIter<Fate>,
-    /// The naive receiver.
+    /// The segments that arrived, as a naive receiver.
     arrived: BTreeSet<u64>,
     segment_size: u64,
 }
@@ -232,7 +233,7 @@ fn any_ack() -> impl Strategy<Value = Ack> {
         .prop_map(|(next, echo, blocks, base)| Ack {
             next,
             echo: Time::from_nanos(echo),
-            // Blocks made for one number and sent with another.
+            // These blocks are made for one number and sent with another.
             sack: SackBlocks::new(base, blocks),
         })
 }
@@ -254,8 +255,8 @@ proptest! {
         Pair::new(&options, fates).run(options.segments.unwrap_or(0))?;
     }
 
-    /// Any hostile receiver and any wrong timers: nothing panics, the window keeps a segment, and a
-    /// poll ends.
+    /// With any hostile receiver and any wrong timers, nothing panics, the window keeps a segment,
+    /// and a poll ends.
     #[test]
     fn lies_do_no_harm(
         options in any_options(),
@@ -280,7 +281,7 @@ proptest! {
         }
     }
 
-    /// Any segments: a receiver does not panic.
+    /// A receiver does not panic for any segments.
     #[test]
     fn any_segments_do_no_harm(
         options in any_options(),

@@ -71,7 +71,7 @@ fn reno_leaves_a_recovery_with_the_first_new_acknowledgement() {
     assert_eq!(script.ack(102, 0), [0]);
     assert_eq!(script.ack(202, 3), []);
     assert!(!script.sender.in_recovery());
-    // RFC 5681 knows no `recover`: three more duplicates are another loss, and another halving.
+    // RFC 5681 has no `recover`, so three more duplicates are another loss and another halving.
     for at in 203..205 {
         assert_eq!(script.ack(at, 3), []);
     }
@@ -103,8 +103,8 @@ fn reno_of_ns2_waits_for_the_timer_instead() {
 
 #[test]
 fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
-    // 0 and 3 are lost. Duplicates let nothing leave; the window is halved by the first loss, from
-    // ten to five.
+    // 0 and 3 are lost. Duplicates release nothing. The first loss halves the window, from ten to
+    // five.
     let mut script = Script::after_ten(&Options {
         initial_window: 10,
         limited_transmit: false,
@@ -118,7 +118,7 @@ fn fast_retransmit_alone_retransmits_at_every_third_duplicate() {
     for at in 103..109 {
         assert_eq!(script.ack(at, 0), []);
     }
-    // Seven are in flight, more than the window: three duplicates of 3 are a loss again, though it
+    // Seven are in flight, more than the window. Three duplicates of 3 are another loss, although 3
     // left before the first.
     assert_eq!(script.ack(202, 3), []);
     assert_eq!(script.ack(203, 3), []);
@@ -148,7 +148,7 @@ fn newreno_repairs_one_loss_per_partial_acknowledgement() {
     assert_eq!(script.ack(202, 3), [3, 13]);
     assert!(script.sender.in_recovery());
     assert_eq!(script.ack(205, 3), [14]);
-    // All that was in flight at the beginning: min(ssthresh, FlightSize + 1 segment).
+    // Everything in flight at the beginning is acknowledged: min(ssthresh, FlightSize + 1 segment).
     assert_eq!(script.ack(302, 13), [15]);
     assert_eq!(script.windows(), (3000, 5000));
     assert!(!script.sender.in_recovery());
@@ -201,7 +201,7 @@ fn sack_repairs_several_holes() {
     assert_eq!(script.sack(103, 0, &[6..7, 3..5, 1..2]), []);
     // 7: pipe = (10 − 4 − 3) + 1 = 4: the next hole that is lost.
     assert_eq!(script.sack(104, 0, &[6..8, 3..5, 1..2]), [2]);
-    // 8: pipe = (10 − 6 − 3) + 2 = 3: the last hole, then something new.
+    // 8: pipe = (10 − 6 − 3) + 2 = 3: the last hole, then a new segment.
     assert_eq!(script.sack(105, 0, &[6..9, 3..5, 1..2]), [5, 10]);
     // 9: pipe = (11 − 7 − 3) + 3 = 4.
     assert_eq!(script.sack(106, 0, &[6..10, 3..5, 1..2]), [11]);
@@ -302,7 +302,8 @@ fn the_timer_backs_off_and_sends_everything_again() {
     assert_eq!(script.ack(15_100, 1), [1, 2]);
     assert_eq!(script.sender.next_timeout(), ms(16_100));
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
-    // 3 was sent before, 4 and 5 were not: two segments acknowledged open a window of two to three.
+    // 3 was sent before, 4 and 5 were not. Two acknowledged segments open the window from two to
+    // three.
     assert_eq!(script.ack(15_200, 3), [3, 4, 5]);
     assert_eq!(
         (script.sender.sent(), script.sender.retransmitted()),
@@ -388,7 +389,8 @@ fn spurious_acknowledgements_do_nothing() {
     }
 }
 
-/// A NewReno sender under this policy, all of whose losses are called wireless, after ten segments.
+/// Returns a NewReno sender under this policy after ten segments. All its losses are called
+/// wireless.
 fn spared(policy: WirelessPolicy, mut options: Options) -> Script {
     options.controller.wireless = policy;
     let classifier = SenderDecider::Erring { mc: 1.0, mw: 0.0 };
@@ -433,7 +435,7 @@ fn a_spared_window_survives_a_recovery_with_few_duplicates() {
             if options.dialect == Dialect::Ns2 {
                 assert!(script.windows().0 >= 10_000, "{policy:?}");
             }
-            // The RFC's, which must not burst, is back by slow start.
+            // The RFC's window must not burst, so it returns by slow start.
             let acknowledged = script.sender.acknowledged();
             for k in 1..10 {
                 let next = (acknowledged + k).min(script.sender.next());

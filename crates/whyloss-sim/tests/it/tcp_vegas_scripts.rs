@@ -1,6 +1,6 @@
-//! Scripts for Vegas. Unless a script says otherwise segments 0 to 9 have left at 0 ms, and the
-//! acknowledgement of segment 0 at 100 ms has let segment 10 leave and made the fine-grained
-//! timeout 150 ms.
+//! Scripts for Vegas. Unless a script says otherwise, segments 0 to 9 have left at 0 ms. The
+//! acknowledgement of segment 0 at 100 ms has released segment 10 and set the fine-grained timeout
+//! to 150 ms.
 
 use super::script::{MSS, Script, ms, options};
 use whyloss::Cause;
@@ -30,7 +30,7 @@ fn begun(options: &Options) -> Script {
     script
 }
 
-/// Segment 1 was lost to the channel, and the classifier knows.
+/// Returns a sender with an oracle whose segment 1 was lost to the channel.
 fn spared(options: &Options) -> Script {
     let oracle = SENDERS.build("oracle", &[]).expect("registered");
     let oracle = oracle.expect("its defaults");
@@ -88,7 +88,7 @@ fn the_first_acknowledgement_after_a_retransmission_repairs_the_next_loss() {
         // 250 ms ago.
         assert_eq!(script.ack(250, 5), [5, 12]);
         assert_eq!(script.windows(), (8000, 2000));
-        // No new loss event began; the second acknowledgement looks again, the third does not.
+        // No new loss event began. The second acknowledgement is checked again, the third is not.
         assert_eq!(script.sender.fast_recoveries(), 1);
         assert_eq!(script.ack(350, 6)[0], 6, "left 350 ms ago");
         assert_ne!(script.ack(351, 7).first(), Some(&7));
@@ -103,10 +103,11 @@ fn a_lost_retransmission_is_found_by_the_timeout() {
     // The timeout grew by an eighth, to 168.75 ms.
     assert_eq!(script.ack(318, 1), [11]);
     assert_eq!(script.ack(319, 1), [1, 12]);
-    // It left no later than the cut: the window stays. The timeout doubles, to 337.5 ms.
+    // The segment left no later than the cut, so the window stays. The timeout doubles, to 337.5
+    // ms.
     assert_eq!(script.windows(), (8000, 2000));
     assert_eq!(script.ack(656, 1), [13]);
-    // This one left after the cut, and had left twice: half.
+    // The segment left after the cut, and had left twice, so the window is halved.
     assert_eq!(script.ack(657, 1), [1]);
     assert_eq!(script.windows(), (4000, 2000));
     assert_eq!(script.sender.fast_recoveries(), 3);

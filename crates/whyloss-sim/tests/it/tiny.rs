@@ -10,13 +10,13 @@ use whyloss_sim::host::datagrams::{Law, Pattern};
 use whyloss_sim::host::tcp;
 use whyloss_sim::scenario::{Connection, Flow, Transport};
 
-/// The classifier of this id with its own parameters.
+/// Returns the classifier of this id with its default parameters.
 fn classifier(id: &str) -> ReceiverDecider {
     let built = RECEIVERS.build(id, &[]).expect("registered");
     built.expect("its own parameters are in range")
 }
 
-/// Three flows from `a` over `r` to `b`, and back, until `end_ms`.
+/// Returns a scenario of three flows from `a` over `r` to `b` and back, until `end_ms`.
 pub(crate) fn scenario(end_ms: i64) -> Scenario {
     let connection = |name: &str, from, to, link: &LinkSpec| Connection {
         name: name.to_owned(),

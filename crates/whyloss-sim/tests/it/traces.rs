@@ -6,7 +6,8 @@ use whyloss_sim::Scenario;
 
 const TRACES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios/traces");
 
-/// A flow over a link with this rate and these further settings, read as a file next to the traces.
+/// Returns a scenario file with a flow over a link with this rate and these other settings. It is
+/// read as a file next to the traces.
 fn path(rate: &str, link: &str, transport: &str) -> String {
     format!(
         r#"
@@ -42,8 +43,8 @@ fn scenario(text: &str) -> Result<Scenario, String> {
 
 const DROP_TAIL: &str = "queue = { packets = 50 }";
 
-/// A flow that sends more than a trace carries gets every opportunity, twice over in 60 s: packets
-/// arrive 10 ms after they are sent.
+/// A flow that sends more than a trace carries uses every opportunity of two rounds in 60 s.
+/// Packets arrive 10 ms after they are sent.
 #[test]
 fn every_opportunity_is_used() {
     for name in ["lte-still", "lte-driving", "hspa", "wifi-busy", "leo"] {

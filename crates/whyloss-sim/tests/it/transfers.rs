@@ -1,9 +1,9 @@
-//! Checks the duration of transfers of a finite size, worked out by hand.
+//! Compares the duration of transfers of a finite size with values computed by hand.
 
 use whyloss_sim::{Scenario, Simulation, TransferResult};
 
-/// A flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12 ms
-/// of the link.
+/// Runs a flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12
+/// ms on the link.
 fn transfers(application: &str, rest: &str, seconds: u32) -> TransferResult {
     let text = format!(
         r#"
@@ -25,7 +25,7 @@ fn tcp(application: &str) -> String {
     format!("{tcp}, application = {application}")
 }
 
-/// A window of ten packets covers the round trip of 52 ms, so the link never rests: 100 · 12 ms +
+/// A window of ten packets covers the round trip of 52 ms, so the link is never idle: 100 · 12 ms +
 /// 20 ms.
 #[test]
 fn a_transfer_takes_its_time_on_the_link() {
@@ -50,7 +50,7 @@ fn transfers_follow_one_another() {
     assert!((most.unwrap() - 1220.0).abs() < 0.1, "{turns:?}");
 }
 
-/// A queue M/D/1: at half the load the mean time is 1.5 times that of a transfer alone, plus the
+/// An M/D/1 queue: at half the load, the mean time is 1.5 times that of a transfer alone, plus the
 /// delay.
 #[test]
 fn transfers_at_random_wait_for_those_before() {
@@ -70,8 +70,8 @@ fn transfers_at_random_wait_for_those_before() {
     assert!((195.0..207.0).contains(&mean), "{mean}");
 }
 
-/// A new connection for each, of one segment: 12 ms and 20 ms, and a wait only where two come at
-/// once.
+/// Each transfer of one segment has a new connection: 12 ms and 20 ms. A transfer waits only if it
+/// overlaps another.
 #[test]
 fn web_connections_are_timed_from_their_opening() {
     let web = r#"transport = { kind = "web", transfers = 0.01, size = "100 B", shape = 50, initial_window = 10 }"#;

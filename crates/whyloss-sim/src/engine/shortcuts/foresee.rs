@@ -1,8 +1,8 @@
 //! *Foresee*: a source takes an acknowledgement ahead of time.
 //!
-//! **Idea.** When a packet passes its last stop, the time at which its acknowledgement reaches the
-//! source follows. If the source then only lets new segments leave, it does so at once, as of that
-//! future time.
+//! **Idea.** When a packet passes its last stop, the arrival time of its acknowledgement at the
+//! source follows. If the source then only lets new segments leave, it does so immediately, as of
+//! that future time.
 //!
 //! **Licence.** One part depends on the scenario, the other on each acknowledgement:
 //!
@@ -14,18 +14,18 @@
 //! | the acknowledgement only moves the window, and no timer expires before | `Sender::foresees` |
 //! | nothing is parked before it over the link that it comes from | `Network::send` |
 //!
-//! (Without a stop, a segment would reach its sink in this step, its answer would be foreseen, and
-//! so on without end.)
+//! Without a stop, a segment would reach its sink in this step, its answer would be foreseen, and
+//! so on endlessly.
 //!
 //! **Proof.** Three kinds of events reach a source: answers, true causes and its own timer.
 //!
 //! - No answer comes before this one, because the last link back keeps the order of its packets.
-//!   Earlier answers have been taken; one that is parked forbids to foresee this one.
+//!   Earlier answers have been taken; a parked answer forbids foreseeing this one.
 //! - The timer expires later.
-//! - A true cause changes only the judge, and this acknowledgement does not ask the judge.
+//! - A true cause changes only the judge, and this acknowledgement needs no verdict.
 //!
-//! So the source does nothing in the meantime. Its segments become visible to others only at their
-//! stop, by an event, in their order.
+//! So the source does nothing in between. Its segments become visible to others only at their stop,
+//! by an event, in their order.
 
 use super::Licences;
 use super::map::Map;

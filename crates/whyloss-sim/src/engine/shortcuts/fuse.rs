@@ -1,11 +1,11 @@
 //! *Fuse*: the step that sends a packet over one link also sends it over the next link, if no other
 //! link feeds that one.
 //!
-//! **Idea.** A FIFO link says at once when a packet arrives at its far end. If the packet then
-//! enters a link that nothing else feeds, that link can be asked with the future time as "now".
+//! **Idea.** A FIFO link computes on arrival when a packet reaches its far end. If the packet then
+//! enters a link that nothing else feeds, that link can decide with the future time as "now".
 //!
-//! **Licence.** All packets of the link come from one other link, which decides at once or is
-//! prompt. The link itself decides at once.
+//! **Licence.** All packets of the link come from one other link, which decides immediately or is
+//! prompt. The link itself decides immediately.
 //!
 //! **Proof.** The link sees its packets in the order in which they leave its feeder, with or
 //! without an event between. So its queue, its channel and every draw of its random numbers are the

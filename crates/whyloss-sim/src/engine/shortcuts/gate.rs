@@ -1,5 +1,5 @@
-//! *Gate*: a source that paces its packets is woken late, when what it sends is at its first stop,
-//! if that is a link.
+//! *Gate*: a source that paces its packets is woken late, when its packet is at its first stop, if
+//! that is a link.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
 //! *gate*, its first stop. One event at the gate serves both:
@@ -10,20 +10,21 @@
 //! fast engine                                event: acts as of the deadline, then sends on
 //! ```
 //!
-//! **Licence.** The source sends packets of one size, by timers. (Where it also sends as an answer
-//! comes, as RACK does, those packets take the same links.) Only the flow uses the links to its
-//! gate. They are fused with each other, can decide at once, and have neither a channel nor a
-//! discipline nor a change of delay. None after the first is slower than it, so packets
-//! never wait on those, and only the first one's queue loses packets.
+//! **Licence.** The source sends packets of one size, by timers. Where it also sends as an answer
+//! comes, as RACK does, those packets take the same links. Only the flow uses the links to its
+//! gate. They are fused with each other, can decide immediately, and have neither a channel nor a
+//! discipline nor a change of delay. None after the first is slower than it, so packets never wait
+//! on those, and only the first one's queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! Only this flow's packets enter them, and they do so in the order of their deadlines, so sending
 //! late finds the links in the state that they had.
-//! An acknowledgement or a true cause that reaches the source in the meantime finds it in the state
-//! that it would have with a wake-up at each deadline: the source first acts as of the deadlines
-//! that have passed (`Ends::catch_up`). It does the same at the end of the run. A packet that the
-//! queue of the first link loses is lost at its deadline, and its cause reported in that step. (The
-//! time of a loss further on could have passed, and the source have judged without its cause.)
+//! An acknowledgement or a true cause may reach the source in between. The source then first acts
+//! as of the deadlines that have passed (`Ends::catch_up`), so it has the state that it would have
+//! with a wake-up at each deadline. It does the same at the end of the run. A packet that the queue
+//! of the first link loses is lost at its deadline, and its cause is reported in that step. A loss
+//! at a later link could have a time in the past, and the source could have judged without its
+//! cause.
 
 use whyloss::Duration;
 

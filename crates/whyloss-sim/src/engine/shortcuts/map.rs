@@ -26,9 +26,9 @@ pub(in super::super) struct Map {
 pub(in super::super) struct LinkFacts {
     pub(super) rate: Rate,
     pub(super) delay: Duration,
-    /// Whether the link cannot decide at once (`turns.rs`).
+    /// Whether the link cannot decide immediately (`turns.rs`).
     pub(super) busy: bool,
-    /// Whether only its queue keeps a busy link from deciding at once.
+    /// Whether only its queue keeps a busy link from deciding immediately.
     pub(super) may_be_prompt: bool,
     /// Whether a packet may leave the link after one of its flow that came later.
     pub(super) reorders: bool,
@@ -59,7 +59,7 @@ pub(in super::super) struct FlowFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Answers {
     Never,
-    /// Only in the moments in which packets arrive; not necessarily to each (`ack_every`).
+    /// Only when packets arrive; not necessarily to each (`ack_every`).
     AtOnce,
     /// Some at deadlines.
     Later,
@@ -81,7 +81,7 @@ impl LinkFacts {
     fn new(spec: &LinkSpec) -> Self {
         let busy = EventLink::is_needed(spec);
         let may_be_prompt = busy && EventLink::knows_at_turns(spec);
-        // Packets share an opportunity of a trace, and leave together.
+        // Packets that share an opportunity of a trace leave together, so a trace is never regular.
         let regular = spec.delay_changes.is_empty() && spec.trace.is_none();
         let bare = spec.channel == ChannelSpec::None
             && spec.queue.discipline == Discipline::DropTail
@@ -92,7 +92,7 @@ impl LinkFacts {
             delay: spec.delay.max(Duration::ZERO),
             busy,
             may_be_prompt,
-            // (A queue alone keeps the packets of each flow in order. Other busy links may not.)
+            // A queue alone keeps the packets of each flow in order. Other busy links may not.
             reorders: busy && !may_be_prompt,
             even: regular && (!busy || may_be_prompt),
             bare,
@@ -176,8 +176,8 @@ impl Map {
         sizes.into_iter().map(known).collect()
     }
 
-    /// Returns the feeder of each link. A busy link counts as [`Feeder::Unordered`], since it is
-    /// worked out at its turns. So does a link that it feeds, unless it is `prompt`.
+    /// Returns the feeder of each link. A busy link counts as [`Feeder::Unordered`], because it is
+    /// computed at its turns. So does a link that it feeds, unless it is `prompt`.
     pub(super) fn feeders(&self, prompt: &[bool]) -> Vec<Feeder> {
         let mut feeders = vec![Feeder::None; self.links.len()];
         for (index, flow) in self.flows.iter().enumerate() {
@@ -216,8 +216,8 @@ impl Map {
 
 #[cfg(test)]
 impl Map {
-    /// Returns a map of this many links of 1 Gbit/s and 1 ms, and of TCP flows over them that
-    /// acknowledge each packet of 1500 bytes at once: their links there, and back.
+    /// Returns a map of this many links of 1 Gbit/s and 1 ms, and of TCP flows over them with their
+    /// links there and back. The sinks acknowledge each packet of 1500 bytes immediately.
     pub(super) fn of(links: usize, flows: &[(&[usize], &[usize])]) -> Self {
         let link = LinkFacts {
             rate: Rate::from_bps(1_000_000_000),

@@ -8,8 +8,8 @@
 //!
 //! # An example
 //!
-//! Two TCP flows whose sinks acknowledge each packet at once share a bottleneck, link 2. Ten links,
-//! each in one direction:
+//! Two TCP flows whose sinks acknowledge each packet immediately share a bottleneck, link 2. Ten
+//! links, each in one direction:
 //!
 //! ```text
 //!   s0 ──0──╮            ╭──3── d0          data of flow 0             0 2 3
@@ -21,7 +21,7 @@
 //!   s1 ──9──╯            ╰──6── d1
 //! ```
 //!
-//! The hops of flow 0, where each row has the shortcuts of those above it, too:
+//! The hops of flow 0, where each row also has the shortcuts of those above it:
 //!
 //! ```text
 //! none       0  2   3   sink  5   7   8   source
@@ -49,8 +49,7 @@
 //!
 //! A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait on
 //! a link follows from the distances between them (`spacing.rs`). A packet may wait on a fused
-//! link, whose queue is worked out ahead of time, and stop before a link on which packets never
-//! wait.
+//! link, whose queue is computed ahead of time, and stop before a link on which packets never wait.
 //!
 //! # Parts that run ahead of the events
 //!
@@ -126,7 +125,7 @@ impl Shortcut {
     }
 }
 
-/// A set of shortcuts.
+/// A set of shortcuts, with one bit for each [`Shortcut`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Shortcuts(u8);
 
@@ -142,7 +141,7 @@ impl Shortcuts {
     }
 
     /// Omits the shortcuts that an observer would notice: those of ends if it needs another order
-    /// of events than theirs, and those of links if it observes links.
+    /// of events, and those of links if it observes links.
     pub(super) fn heard_by<O: Observer>(self) -> Self {
         let mut left = self;
         if O::ORDER != Order::Place {
@@ -161,7 +160,7 @@ impl Shortcuts {
     /// Finds the places where a map licenses each shortcut.
     pub(super) fn licences(self, map: &Map) -> Licences {
         let mut licences = Licences::none(map);
-        // The order matters: each step reads what those before it found.
+        // The order matters: each step reads the results of earlier ones.
         if self.has(Shortcut::Prompt) {
             licences.prompt = prompt::links(map);
         }
@@ -196,7 +195,7 @@ pub(super) struct Licences {
     pub(super) fused: Vec<bool>,
     /// Whether each flow's sink is fused with the last link to it.
     pub(super) fused_sinks: Vec<bool>,
-    /// Whether each flow's source is, as far as it foresees what it does.
+    /// Whether each flow's source is fused, as far as it foresees its reactions.
     pub(super) fused_sources: Vec<bool>,
     /// The gate of each flow that has one.
     pub(super) gates: Vec<Option<Gate>>,
@@ -220,7 +219,8 @@ impl Licences {
         }
     }
 
-    /// Splits a way into the links that a packet crosses in one step: stretches, and single links.
+    /// Splits a route into the groups of links that a packet crosses in one step: stretches and
+    /// single links.
     pub(super) fn runs<'a>(&self, way: &'a [usize]) -> impl Iterator<Item = &'a [usize]> {
         way.chunk_by(|&link, &next| self.stretch[link] && self.stretch[next] && self.fused[next])
     }

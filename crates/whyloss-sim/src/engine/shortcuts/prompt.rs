@@ -18,7 +18,7 @@ use super::map::{Feeder, Map};
 pub(super) fn links(map: &Map) -> Vec<bool> {
     let candidates = map.links.iter();
     let candidates: Vec<bool> = candidates.map(|link| link.may_be_prompt).collect();
-    // (As if all candidates were prompt, so that the links beyond them have feeders.)
+    // This treats all candidates as prompt, so that the links beyond them have feeders.
     let feeders = map.feeders(&candidates);
     let mut prompt = candidates;
     for (link, next) in map.steps() {

@@ -1,11 +1,11 @@
-//! *Sink* and *merge*: a sink, and the links on which sinks' answers meet, are worked out ahead of
+//! *Sink* and *merge*: a sink, and the links on which sinks' answers meet, are computed ahead of
 //! time.
 //!
 //! **Idea.** Once a packet has passed its last stop, its arrival at the sink is known, and so is
 //! the answer. Behind a bottleneck, answers of many sinks meet again in the order in which their
 //! data left the bottleneck.
 //!
-//! **Licence of a sink.** The last link to it can decide at once. The first link of its answers
+//! **Licence of a sink.** The last link to it can decide immediately. The first link of its answers
 //! gets packets from this sink alone or is a merge, or the sink never answers. If the sink judges
 //! losses (TFRC), no link on the way to it reorders packets.
 //!
@@ -46,18 +46,18 @@
 //!              ╰─── branch: out ──┴── home ───╯
 //! ```
 //!
-//! On a branch, packets never wait (`spacing.rs`), and each link is worked out in the step of the
-//! one before it. The sinks answer only in the moments in which packets arrive, or never. The root
-//! is the last link on which the data may wait. It is even and not busy, so no two packets leave it
-//! at once. All branches have the same root, the same size of data and the same length in time.
+//! On a branch, packets never wait (`spacing.rs`), and each link is computed in the step of the one
+//! before it. The sinks answer only when packets arrive, or never. The root is the last link on
+//! which the data may wait. It is even and not busy, so no two packets leave it at the same time.
+//! All branches have the same root, the same size of data and the same length in time.
 //!
 //! **Proof.** Let two packets leave the root at times t < u, and let them be answered.
 //!
-//! 1. The engine works both out in this order. A FIFO link is asked in the order in which its
-//!    packets leave, and there is no stop on a branch. (The lemma below says why the root is asked
-//!    in the order of time.)
+//! 1. The engine computes both in this order. A FIFO link gets its packets in the order in which
+//!    they leave, and there is no stop on a branch. (The lemma below says why the root gets them in
+//!    the order of time.)
 //! 2. Packets never wait on a branch, so its answers reach the merge at t + length and u + length,
-//!    in this order too. They are never there at once, so no order of entities decides.
+//!    also in this order. They are never there at the same time, so no order of entities decides.
 //! 3. So the merge sees its packets in the order of their times, with or without events between,
 //!    and so do the links fused beyond it. Packets that are lost on a branch only leave gaps.
 //!
@@ -80,7 +80,7 @@ use whyloss::Duration;
 use super::map::{Answers, Feeder, FlowFacts, Map};
 use super::spacing::Spacing;
 
-/// Returns whether each flow's sink is worked out ahead of time.
+/// Returns whether each flow's sink is computed ahead of time.
 pub(super) fn sinks(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) -> Vec<bool> {
     let fused = |(index, flow): (usize, &FlowFacts)| {
         let first = flow.back.first();
@@ -106,7 +106,7 @@ struct Branch {
 }
 
 /// Finds the merges. Returns the smallest distance between packets for each, and whether each link
-/// is fused: those that were, and the merges.
+/// is fused: those already fused, and the merges.
 ///
 /// Merges and spacing define each other, because a merge may be part of the branches to another
 /// one. This finds their least fixed point. Each round is sound: it takes the merges of earlier
@@ -164,7 +164,7 @@ fn branch(
         size: data,
         length: crossing(out, data) + crossing(home, answer),
     };
-    // (The sink itself enters the first link home.)
+    // The sink itself enters the first link home.
     let in_one_step = out
         .iter()
         .chain(home.iter().skip(1))
@@ -194,7 +194,7 @@ mod tests {
     #[test]
     fn equal_branches_merge() {
         assert_eq!(found(|_| {}), [5]);
-        // Both sinks at one host, whose first link is a merge too.
+        // Both sinks are at one host, whose first link is also a merge.
         assert_eq!(found(|map| map.flows[1].back = vec![3, 5]), [3]);
     }
 

@@ -5,18 +5,18 @@
 //! come at least a distance apart that is no shorter than their transmission time. Then none waits.
 //! If the link is even, each takes the same time, so they leave it at least that distance apart.
 //!
-//! **Proof.** By induction over the packets. The first finds the link idle. Each one after it comes
-//! when the transmission of the one before is over, so that it finds the link idle, too. It leaves
-//! after its transmission time and the delay, which are those of all others. A lost packet only
-//! makes a distance longer. A larger packet in between would take longer, so there must not be any:
-//! the claim is about links whose packets all have one size.
+//! **Proof.** By induction over the packets. The first finds the link idle. Each later one comes
+//! when the transmission of the one before is over, so it also finds the link idle. It leaves after
+//! its transmission time and the delay, which are those of all others. A lost packet only makes a
+//! distance longer. A larger packet in between would take longer, so there must not be any: the
+//! claim is about links whose packets all have one size.
 //!
 //! The smallest distance:
 //!
 //! ```text
 //! beyond a link       the distance before the link if packets never wait on it, otherwise their
 //!                     transmission time there; unknown if the link is not even
-//! beyond a sink       the distance of its data beyond the last link, if it answers at once
+//! beyond a sink       the distance of its data beyond the last link, if it answers immediately
 //! at a merge          the distance of the data beyond the root (`sinks.rs`)
 //! beyond a source, or where several links meet    unknown
 //! ```
@@ -31,7 +31,7 @@ use super::map::{Answers, Feeder, Map};
 pub(super) struct Spacing(Vec<Option<Duration>>);
 
 impl Spacing {
-    /// Finds these links by induction along the ways: each round knows more, until none is found.
+    /// Finds these links by induction along the ways: each round finds more, until none is found.
     pub(super) fn new(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) -> Self {
         let sizes = map.sizes();
         let mut spacing = Self(vec![None; map.links.len()]);
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(never_wait(slow), [2, 3]);
     }
 
-    /// Such as a link with a trace: packets leave it together.
+    /// Tests an uneven link, such as one with a trace: packets leave it together.
     #[test]
     fn packets_may_wait_behind_a_link_that_is_not_even() {
         assert_eq!(never_wait(|map| map.links[0].even = false), [2, 3]);

@@ -60,7 +60,7 @@ fn transport() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// One that may need events.
+/// Draws a queue of any kind, including kinds that may need events.
 fn any_queue() -> impl Strategy<Value = &'static str> {
     prop_oneof![
         2 => queue(),
@@ -87,7 +87,7 @@ fn queue() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// Further features of links that have events of their own.
+/// Features of links that need events of their own.
 const WAYS: &[&str] = &[
     r#"jitter = { kind = "exponential", mean = "3 ms", in_order = false }"#,
     r#"jitter = { kind = "uniform", mean = "5 ms" }"#,
@@ -98,8 +98,8 @@ const WAYS: &[&str] = &[
     r#"handovers = [{ at = "0.7 s", pause = "200 ms", delay = "90 ms" }, { at = "1.7 s", delay = "0 ms" }]"#,
 ];
 
-/// Handovers that copy the waiting packets, some in quick succession: a packet that waits twice is
-/// not copied again.
+/// Handovers that copy the waiting packets, some in quick succession. A packet that waits twice is
+/// copied once.
 const COPYING: &[&str] = &[
     r#"handovers = [{ at = "0.6 s", pause = "50 ms", waiting = "copied", rate = "2 Mbit/s" }, { at = "1.2 s", waiting = "copied", in_order = false }, { at = "2 s", waiting = "copied", rate = "300 kbit/s" }]"#,
     r#"handovers = [{ at = "1 s", pause = "300 ms", waiting = "copied", rate = "400 kbit/s" }, { at = "1.2 s", waiting = "copied" }, { at = "1.6 s", waiting = "lost" }, { at = "1.8 s", waiting = "copied", delay = "5 ms", in_order = false }]"#,
@@ -129,12 +129,13 @@ fn channel() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-/// A line of nodes, and flows of any kind between any two of them: links shared both ways.
+/// Draws a line of nodes, with flows of any kind between any two of them. The links are shared in
+/// both directions.
 pub(super) fn line_of_nodes() -> impl Strategy<Value = String> {
     line(0.2, WAYS)
 }
 
-/// Like [`line_of_nodes`], with many handovers that copy the waiting packets.
+/// Draws a line like [`line_of_nodes`], with many handovers that copy the waiting packets.
 pub(super) fn copying_line() -> impl Strategy<Value = String> {
     line(0.7, COPYING)
 }
@@ -150,7 +151,7 @@ fn network(
     format!("{head}\nlink = [\n{links}\n]\nflow = [\n{flows}\n]\n")
 }
 
-/// Returns the text of a link. `more` is empty, or further keys after a comma.
+/// Returns the text of a link. `more` is empty or holds further keys after a comma.
 fn link(
     [from, to]: [&str; 2],
     (rate, delay, queue): (&str, &str, &str),
@@ -185,7 +186,7 @@ fn line(share: f64, ways: &'static [&'static str]) -> impl Strategy<Value = Stri
         let nodes = links.len() + 1;
         let links = (0..).zip(links).map(|(node, drawn)| {
             let (rate, delay, queue, channel, change, one_way, arq, way) = drawn;
-            // A link with handovers changes its rate and delay only there.
+            // If a link has handovers, only they change its rate and delay.
             let handed = way.is_some_and(|way| way.starts_with("handovers"));
             let rate = if handed { "\"3 Mbit/s\"" } else { rate };
             let mut more = format!(", channel = {channel}");
@@ -242,8 +243,8 @@ fn any_flow() -> impl Strategy<Value = String> {
         })
 }
 
-/// A dumbbell with flows of any kind, whose branches are alike or not quite, so that their answers
-/// merge in a provable order or do not; some share hosts.
+/// Draws a dumbbell with flows of any kind, some of which share hosts. If its branches are alike,
+/// the order in which their answers merge can be proved.
 pub(super) fn dumbbell() -> impl Strategy<Value = String> {
     let access = || {
         (
@@ -293,7 +294,7 @@ pub(super) fn dumbbell() -> impl Strategy<Value = String> {
     )
 }
 
-/// Flows that share a link, each with a first link and a way back of its own: most of their sources
+/// Draws flows that share a link. Each has its own first link and its own way back, so most sources
 /// are fused.
 pub(super) fn branches() -> impl Strategy<Value = String> {
     let queue = pick(&[
@@ -328,7 +329,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
             "segments = 30, ",
             "ecn = true, ",
         ]),
-        // Minimum RTOs in ms; those below a round trip expire although nothing is lost.
+        // Minimum RTOs in ms. Those below a round trip expire although nothing is lost.
         pick(&["", "", "25", "60"]),
         pick(&[r#""none""#, r#""none""#, r#""none""#, r#""40 ms""#]),
     );
@@ -346,7 +347,7 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
         0.0..1.0,
     );
     let flows = prop::collection::vec(flow, 1..5);
-    // Behind some of these, packets and their answers come in bunches.
+    // Some ways deliver packets, and so their answers, in bunches.
     let way = prop::option::weighted(0.2, pick(WAYS));
     (queue, channel, way, flows).prop_map(|(queue, channel, way, flows)| {
         let way = way.map_or_else(String::new, |way| format!(", {way}"));
@@ -379,8 +380,8 @@ pub(super) fn branches() -> impl Strategy<Value = String> {
     })
 }
 
-/// Lossy links one behind the other, the first of which often reorders packets. The flows over all
-/// of them are judged by their true causes, by a TFRC sink or a paced source.
+/// Draws a chain of lossy links, the first of which often reorders packets. A TFRC sink or a paced
+/// source judges the losses of flows over the whole chain by their true causes.
 pub(super) fn chain() -> impl Strategy<Value = String> {
     let first = pick(&[
         "",
@@ -409,7 +410,7 @@ pub(super) fn chain() -> impl Strategy<Value = String> {
         r#"{ kind = "tcp", recovery = "rack", controller = "bbr" }"#,
         r#"{ kind = "tcp", recovery = "rack", controller = "cubic" }"#,
     ]);
-    // Flows over the whole chain, and whether another one enters at its last link.
+    // The flows over the whole chain, and whether another flow enters at the last link.
     let flows = (transport, 1..3, any::<bool>());
     (first, links, flows).prop_map(|(first, links, (transport, count, crossed))| {
         let (last, end) = (links.len(), links.len() + 1);

@@ -15,7 +15,7 @@ const LAST_HOP: &str = include_str!("../../../../../scenarios/wlh.toml");
 /// Every shortcut.
 const FUSED: Shortcuts = Shortcuts::ALL;
 
-/// Shortcuts of links alone, which every observer allows.
+/// Returns the shortcuts of links alone, which every observer allows.
 fn apart() -> Shortcuts {
     FUSED.heard_by::<&mut dyn Watch>()
 }
@@ -42,13 +42,14 @@ fn measure(scenario: &Scenario, seed: u64, shortcuts: Shortcuts) -> Measurement 
     run.expect("room for its packets").0
 }
 
-/// One event per packet, at the bottleneck. After a loss, the window's acknowledgements wait.
+/// Each packet takes one event, at the bottleneck. After a loss, the window's acknowledgements
+/// wait.
 #[test]
 fn a_dumbbell_of_like_branches_takes_one_event_per_packet() {
     let result = measure(&scenario(DUMBBELL, 10.0), 1, FUSED);
     let delivered: u64 = result.flows.iter().map(|flow| flow.received).sum();
     assert!(result.events < delivered * 115 / 100, "{}", result.events);
-    // Two where several flows share hosts: the acknowledgement reaches the source as well.
+    // If flows share hosts, it takes two: the acknowledgement needs one to reach the source.
     let mut shared = scenario(DUMBBELL, 10.0);
     for flow in 1..10 {
         (shared.flows[flow].source, shared.flows[flow].sink) =
@@ -89,8 +90,9 @@ fn every_loss_event_is_counted_once() {
     assert!(events > 1000, "{events}");
 }
 
-/// Slow start without a threshold drops a window's worth of segments. With any recovery, the link
-/// is soon full again: a timeout in the middle halves the packets in flight, not all ever sent.
+/// Slow start without a threshold drops a window of segments. With any recovery, the link is soon
+/// full again: a timeout during the recovery halves the packets in flight, not all packets ever
+/// sent.
 #[test]
 fn an_overshoot_is_overcome() {
     for recovery in ["reno", "newreno", "sack"] {

@@ -1,5 +1,5 @@
-//! The fast engine and the plain one on random networks: equal counts, and equal reports to
-//! observers.
+//! Tests that the fast engine and the plain one agree on random networks, in counts and in reports
+//! to observers.
 
 use proptest::prelude::*;
 use proptest::strategy::ValueTree;
@@ -17,10 +17,11 @@ use crate::measure::Closed;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::{Packet, Payload};
 
-/// One report to an observer: its kind, its time, and the numbers that it carries.
+/// One report to an observer: its name, its time, and the numbers that it carries.
 type Told = (&'static str, Time, [u64; 6]);
 
-/// All reports to an observer, for each flow with its kind, in the order of the reports.
+/// All reports to an observer in their order. Those of a flow carry a kind: at the source, at the
+/// sink, dropped, or judged.
 #[derive(Debug, Default, PartialEq)]
 struct Log {
     links: Vec<Vec<Told>>,
@@ -40,7 +41,7 @@ impl Log {
     }
 }
 
-/// A packet in numbers, and two more.
+/// Returns a packet as numbers, with two more numbers.
 fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
     let carries = match packet.payload {
         Payload::Segment(segment) => segment.sequence << 1 | u64::from(segment.retransmission),
@@ -56,7 +57,7 @@ fn of(packet: &Packet, more: [u64; 2]) -> [u64; 6] {
     [size, damaged, sent, carries, more[0], more[1]]
 }
 
-/// Asks for the least order; a [`Watch`] receives more.
+/// The weakest order that an observer can request. [`Watch`] requests a stronger one.
 impl Observer for Log {
     const STATES: bool = true;
     const ORDER: Order = Order::Place;
@@ -134,15 +135,15 @@ impl Watch for Log {
     }
 }
 
-/// Returns the counts of a run, and how many events it handled.
+/// Returns the counts of a run and the number of its events.
 fn counts(run: Result<Measurement, RunError>) -> (Measurement, u64) {
     let run = run.expect("room for its packets");
     let events = run.events;
     (Measurement { events: 0, ..run }, events)
 }
 
-/// Fails if an observer of the fast engine received other reports: all of a flow in one order, or
-/// each kind of a flow in its own order.
+/// Fails if the engines gave different reports to observers. With `by_flow`, compares the order of
+/// all reports of a flow; otherwise only the order of each kind.
 fn told_the_same(plain: &Log, fast: &Log, by_flow: bool) -> Result<(), TestCaseError> {
     for (plain, fast) in plain.links.iter().zip(&fast.links) {
         same(plain.iter(), fast.iter())?;
@@ -172,12 +173,13 @@ fn same<T: PartialEq + std::fmt::Debug>(
     }
 }
 
-/// Fails if the engines differ in anything; answers how many events each took.
+/// Fails if the engines differ in anything. Returns the number of events of each, the plain one
+/// first.
 fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let mut told = Log::of(scenario);
     let unwatched = Simulation::new(scenario, seed).plain();
     let (plain, many) = counts(unwatched.watch(&mut told).run());
-    // Unwatched, and as the command watches every run: packets cross stretches in one step.
+    // Without an observer, and with the command's, packets cross stretches in one step.
     let (fast, few) = counts(Simulation::new(scenario, seed).run());
     prop_assert_eq!(&fast, &plain);
     let [mut slow, mut quick] = [Delays::new(scenario), Delays::new(scenario)];
@@ -193,7 +195,7 @@ fn agree(scenario: &Scenario, seed: u64) -> Result<(u64, u64), TestCaseError> {
     let watched = counts(Simulation::new(scenario, seed).observe(&mut by_place)).0;
     prop_assert_eq!(&watched, &plain);
     told_the_same(&told, &by_place, false)?;
-    // A shortcut that is turned off changes nothing: one of them, and all.
+    // The result stays the same without one of the shortcuts, and without any.
     let one = Shortcut::ALL[(seed % Shortcut::ALL.len() as u64) as usize];
     let without_one = counts(Simulation::new(scenario, seed).without(one).run()).0;
     prop_assert_eq!(&without_one, &plain, "without {}", one.name());
@@ -210,7 +212,8 @@ fn draw(network: &impl Strategy<Value = String>, runner: &mut TestRunner) -> Sce
     Scenario::of(&tree.current())
 }
 
-/// Returns the number of networks to draw: the environment variable `WHYLOSS_TWINS`, if set.
+/// Returns the number of networks to draw: that in the environment variable `WHYLOSS_TWINS`, if
+/// set.
 fn drawn_networks() -> u32 {
     let many = std::env::var("WHYLOSS_TWINS").ok();
     many.and_then(|many| many.parse().ok()).unwrap_or(96)
@@ -219,9 +222,9 @@ fn drawn_networks() -> u32 {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(drawn_networks()))]
 
-    /// Both engines agree on every transport but QUIC and RTP, every queue and channel; on flows
-    /// that share links and hosts, that stop, or carry media; on packets that links send twice;
-    /// watched or not.
+    /// Both engines agree, with and without observers, on every transport but QUIC and RTP, every
+    /// queue and every channel. Flows may share links and hosts, stop, or carry media. Links may
+    /// send packets twice.
     #[test]
     fn the_fast_engine_is_the_plain_one(
         text in prop_oneof![line_of_nodes(), copying_line(), dumbbell(), branches(), chain()],
@@ -238,7 +241,7 @@ fn the_fast_engine_is_the_plain_one_on_the_scenarios() {
     }
 }
 
-/// Packets leave some links in bunches, and their answers wait at a link that is no slower.
+/// Some links deliver packets in bunches, so that answers wait at a link of the way back.
 #[test]
 fn answers_of_a_bunch_wait() {
     let aggregation = r#"aggregation = { packets = 8, airtime = "40 ms", access = "1 ms" },"#;
@@ -261,8 +264,8 @@ fn answers_of_a_bunch_wait() {
     }
 }
 
-/// A packet overtakes another, which a link further on loses. The sink of TFRC learns of the loss
-/// when the other one reaches that link: neither before, nor after it judges.
+/// A packet overtakes another, which a later link loses. The TFRC sink learns of the loss when the
+/// lost packet reaches that link, not earlier, and before it judges the loss.
 #[test]
 fn truths_of_overtaken_packets_reach_a_sink_in_time() {
     let reordering = [
@@ -272,7 +275,7 @@ fn truths_of_overtaken_packets_reach_a_sink_in_time() {
     ];
     let ways = [
         ("", "50 ms", 1),
-        // Two flows share the way back, so that no sink is fused.
+        // Two flows share the way back, so no sink is fused.
         (
             r#"{ from = "r", to = "m", rate = "10 Mbit/s", delay = "20 ms", queue = "unlimited" },"#,
             "10 us",
@@ -298,7 +301,7 @@ fn truths_of_overtaken_packets_reach_a_sink_in_time() {
     }
 }
 
-/// A packet of a paced source is lost before the flow's shared links, where it would wait. The
+/// A packet of a paced source is lost before the shared link, where the engine would hold it. The
 /// source learns of the loss before it judges at the next acknowledgement.
 #[test]
 fn truths_reach_a_late_source_in_time() {
@@ -319,7 +322,7 @@ fn truths_reach_a_late_source_in_time() {
     }
 }
 
-/// The drawn networks have marks: by links that answer at once and others, for TCP and for TFRC.
+/// The drawn networks mark packets of TCP and TFRC, on links with and without events of their own.
 #[test]
 fn marks_are_met() {
     let mut runner = TestRunner::deterministic();
@@ -345,12 +348,12 @@ fn marks_are_met() {
     assert!(few.as_flattened().iter().all(|&few| few >= 3), "{few:?}");
 }
 
-/// The drawn networks have copies that reach their sink, of flows of every kind, and copies that
-/// are lost. There are no more copies than sent packets.
+/// In the drawn networks, copies of all kinds of flows reach their sinks, and other copies are
+/// lost. There are no more copies than sent packets.
 #[test]
 fn copies_are_met() {
-    /// For each flow, the copies that its sink took and the other packets that it took; and the
-    /// number of copies lost on links.
+    /// For each flow, how many copies and how many other packets its sink received; then the number
+    /// of copies lost on links.
     struct Copies(Vec<[u64; 2]>, u64);
     impl Watch for Copies {
         fn on(&mut self, event: &Event<'_>) {
@@ -398,7 +401,8 @@ fn copies_are_met() {
     );
 }
 
-/// CoDel links pass packets on ahead of time if no observer watches: two events less per packet.
+/// Without an observer, CoDel links forward packets ahead of time, which saves two events per
+/// packet.
 #[test]
 fn prompt_links_are_met() {
     let queue = r#"{ kind = "codel", target = "2 ms", interval = "20 ms" }"#;
@@ -414,8 +418,8 @@ fn prompt_links_are_met() {
     assert!(fast * 10 < watched * 7, "{fast} {watched}");
 }
 
-/// A paced source is woken when its packet is at its gate: one event for each packet, and one for
-/// each answer to it.
+/// The engine wakes a paced source when its packet is at its gate. This takes one event per packet
+/// and one per answer.
 #[test]
 fn paced_sources_are_woken_late() {
     let links = DUMBBELL.split("[[flow]]").next().expect("links");
@@ -445,7 +449,7 @@ fn paced_sources_are_woken_late() {
     }
 }
 
-/// The drawn networks have sources and sinks that are worked out ahead of time.
+/// The drawn networks have sources and sinks that the engine simulates ahead of time.
 #[test]
 fn fused_ends_are_met() {
     let mut runner = TestRunner::deterministic();
@@ -466,10 +470,10 @@ fn fused_ends_are_met() {
     );
 }
 
-/// A sink from outside closes at its first datagram, which comes after the end of the run.
+/// A sink from outside closes at its first datagram, which arrives after the end of the run.
 #[test]
 fn a_sink_ahead_of_time_does_not_close_after_the_end() {
-    /// Sends one datagram unless it is a sink, and closes at the first that it receives.
+    /// Sends one datagram if it is a source. Closes at the first datagram that it receives.
     struct End {
         silent: bool,
         closed: Option<Closed>,

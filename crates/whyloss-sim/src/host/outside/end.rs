@@ -1,4 +1,4 @@
-//! Connects a host from outside to one end of a flow, and keeps the bytes of its datagrams in
+//! Connects a host from outside to one end of a flow and keeps the bytes of its datagrams in
 //! flight.
 
 use std::fmt;
@@ -97,7 +97,7 @@ impl End {
         self.host.closed()
     }
 
-    /// Returns the number of transfers that this sink has completely.
+    /// Returns the number of transfers that this sink has received completely.
     pub(crate) fn completed(&self) -> u64 {
         self.host.completed()
     }
@@ -161,7 +161,7 @@ impl End {
         }
     }
 
-    /// Notes that a link made a copy of a datagram that this end sent.
+    /// Records that a link made a copy of a datagram that this end sent.
     pub(crate) fn copied(&mut self, datagram: Datagram) {
         self.copied.push(datagram.slot);
     }

@@ -1,9 +1,9 @@
-//! The judge gives a host from outside the causes of its losses. It uses the flow's classifier, or
-//! a reference that knows the truth.
+//! The judge gives a host from outside the causes of its losses, by the flow's classifier or
+//! reference.
 //!
 //! The path identifies datagrams by numbers, and the host identifies packets by offsets
 //! ([`whyloss::event`]). A departure reported by [`SenderClassifier::on_sent`] while the engine
-//! polls the host belongs to the next datagram, which links both.
+//! polls the host belongs to the next datagram. This links offsets to numbers.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +18,10 @@ use crate::host::judge::{self, Judgement};
 
 /// The sender classifier of a host from outside.
 ///
-/// The host passes it the events of a sender classifier. It must also report each departure
-/// ([`SenderClassifier::on_sent`]) while the engine polls it for the datagram with that packet. The
-/// verdicts are those of the flow's `classifier` and are scored against the truth. If one event of
-/// the engine has several verdicts, the last one counts. All clones share one judge.
+/// The host passes it the events of a sender classifier. While the engine polls the host for a
+/// datagram, the host must also report the departure of its packet ([`SenderClassifier::on_sent`]).
+/// The verdicts are those of the flow's `classifier` and are scored against the truth. If one event
+/// of the engine has several verdicts, the last one counts. All clones share one judge.
 #[derive(Clone, Debug)]
 pub struct Judge(Arc<Mutex<Bench>>);
 
@@ -32,17 +32,18 @@ struct Bench {
     leaving: u64,
     /// The offset of each packet that may be lost, and its datagram's number.
     left: VecDeque<(u64, u64)>,
-    /// The first datagram that a verdict may still be asked about.
+    /// The first datagram that a later verdict may cover.
     first: u64,
-    /// Whether the host ever asks for verdicts; if it does not, losses need not be remembered.
+    /// Whether the host has reported a departure. If not, no verdict can follow, and losses are not
+    /// stored.
     asked: bool,
     /// Losses for a host that holds the [`Truth`], in the order in which they happened.
     told: Option<VecDeque<(u64, Cause)>>,
 }
 
-/// Maximum number of packets whose datagrams are remembered.
+/// The maximum number of packets whose datagrams are stored.
 const MOST_LEFT: usize = 1 << 20;
-/// Maximum number of losses kept for the [`Truth`].
+/// The maximum number of losses kept for the [`Truth`].
 const MOST_TOLD: usize = 1 << 13;
 
 impl Judge {
@@ -57,7 +58,7 @@ impl Judge {
         })))
     }
 
-    /// Records that data which leaves now is in this datagram.
+    /// Sets the datagram to which the next departures belong.
     pub(super) fn leaves(&self, number: u64) {
         self.bench().leaving = number;
     }
@@ -77,15 +78,15 @@ impl Judge {
         }
     }
 
-    /// Returns the truth about each loss from now on, which only a reference may use.
+    /// Returns the truth about each later loss. Only a reference may use it.
     #[must_use]
     pub fn truth(&self) -> Truth {
         self.bench().told.get_or_insert_default();
         Truth(self.clone())
     }
 
-    /// Returns the last verdict since the previous call, and adds the lost datagrams that it covers
-    /// to `packets`.
+    /// Returns the last verdict since the previous call, and writes the lost datagrams that it
+    /// covers to `packets`.
     pub(super) fn said(&self, packets: &mut Vec<(u64, Cause)>) -> Option<Judgement> {
         let mut bench = self.bench();
         let (said, about) = bench.judge.judgement()?;
@@ -105,8 +106,8 @@ impl Judge {
 pub struct Truth(Judge);
 
 impl Truth {
-    /// Returns why the path lost the datagram before which `number` had left. Returns `None` if the
-    /// path did not lose it, or lost 8,192 others since.
+    /// Returns why the path lost datagram `number`, counted from 0. Returns `None` if the path did
+    /// not lose it, or lost 8,192 others since.
     pub fn cause(&self, number: u64) -> Option<Cause> {
         let bench = self.0.bench();
         let mut told = bench.told.iter().flatten().rev();
@@ -143,7 +144,7 @@ impl SenderClassifier for Judge {
             .partition_point(|&(offset, _)| offset < loss.first);
         let number = bench.left.get(place).map_or(bench.leaving, |left| left.1);
         let said = bench.judge.judge(loss, number, (0, 0));
-        // (The stack keeps window and threshold itself.)
+        // Window and threshold are 0 here, because the stack keeps its own.
         said.verdict
     }
 

@@ -14,12 +14,11 @@
 //! Two calls may have the same time. [`Host::poll_transmit`] must eventually return `false`, and a
 //! deadline must advance after [`Host::wake`]; otherwise the clock of the whole run stops. The two
 //! hosts of a flow may share only their datagrams, because the engine may simulate one end ahead of
-//! the other. A datagram gets 28 bytes of IPv4 and UDP headers on top, and arrives whole or not at
+//! the other. A datagram is sent with 28 bytes of IPv4 and UDP headers and arrives whole or not at
 //! all.
 //!
-//! The source does not see the truth. Its [`Judge`], a sender classifier, returns the causes of
-//! losses by the flow's `classifier`, and scores every verdict. A reference algorithm may read the
-//! [`Truth`].
+//! The source does not see the truth. Its [`Judge`], a sender classifier, returns the verdicts of
+//! the flow's `classifier` and scores them. A reference algorithm may read the [`Truth`].
 //!
 //! # Example
 //!
@@ -106,7 +105,7 @@ pub trait Host {
     /// Handles the deadline of [`Host::next_timeout`], which has expired.
     fn wake(&mut self, now: Time);
 
-    /// Returns the time at which the host must be woken; [`Time::MAX`] for never.
+    /// Returns when to wake the host; [`Time::MAX`] means never.
     fn next_timeout(&self) -> Time;
 
     /// Writes the next datagram that may leave at `now` into `datagram`, which is empty, and
@@ -124,8 +123,7 @@ pub trait Host {
         0
     }
 
-    /// Returns the number of transfers that the sink has completely, with all transfers before
-    /// them.
+    /// Returns the number of transfers that the sink has received completely, in order.
     fn completed(&self) -> u64 {
         0
     }
@@ -165,7 +163,7 @@ pub struct Hosts {
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Beginning {
-    /// The time at which the source starts.
+    /// When the source starts.
     pub start: Time,
     /// The size of the largest datagram in bytes: the flow's `packet` less the [headers](HEADERS).
     pub datagram: u32,
@@ -178,7 +176,7 @@ pub struct Beginning {
     pub endless: bool,
     /// The start and end of the measurement window, cut where the flow stops.
     pub measured: (Time, Time),
-    /// The lowest `rate` of the links on the way of the flow's data.
+    /// The lowest `rate` of the links on the route of the flow's data.
     pub capacity: Option<Rate>,
 }
 
@@ -203,7 +201,7 @@ impl fmt::Debug for Outside {
     }
 }
 
-/// Two values are equal if they share one transport.
+/// Two values are equal if they share the function that creates the hosts.
 impl PartialEq for Outside {
     fn eq(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.0, &other.0)

@@ -15,14 +15,14 @@ use crate::decider::{Lookup, LookupOf, SENDERS, SenderDecider};
 use crate::scenario::{Scenario, Transport};
 use crate::{Measurement, Simulation};
 
-/// Keeps eight datagrams in flight; one is lost when three later ones were answered, or nothing
-/// came for a second.
+/// Keeps eight datagrams in flight. A datagram is lost if three later ones were answered, or
+/// nothing arrived for a second.
 struct Sender {
     judge: Judge,
     sizes: u64,
     next: u64,
     offset: u64,
-    /// Number, offset and size of each datagram in flight.
+    /// The number, offset and size of each datagram in flight.
     under_way: VecDeque<(u64, u64, u64)>,
     patience: Time,
 }
@@ -92,7 +92,7 @@ impl Host for Sender {
     }
 }
 
-/// Answers each datagram twice: at once, and the last ones again after 30 ms.
+/// Answers each datagram twice: immediately, and again after 30 ms.
 #[derive(Default)]
 struct Receiver {
     owed: VecDeque<u64>,
@@ -147,8 +147,8 @@ fn hosts() -> Outside {
     })
 }
 
-/// `flows` such flows alongside a flow of TCP, over a last hop that loses `loss` of the packets
-/// behind a queue of `queue`.
+/// Returns a scenario with `flows` of these flows alongside a TCP flow. The last hop loses a share
+/// `loss` of the packets, behind a queue of `queue`.
 fn scenario(loss: f64, queue: u32, flows: usize, classifier: &SenderDecider) -> Scenario {
     let text = format!(
         r#"
@@ -195,7 +195,7 @@ fn an_oracle_is_right_about_a_host_from_outside_and_others_are_scored() {
         "{own:?}"
     );
     assert_eq!(own.gaps.accuracy(), Some(1.0));
-    // Its losses of the last round trip have had no verdict yet.
+    // The losses of its last round trip have no verdict yet.
     let judged = own.packets.total(Cause::Congestion) + own.packets.total(Cause::Wireless);
     assert!(
         judged + 8 >= own.lost.congestion + own.lost.wireless,
@@ -224,11 +224,11 @@ fn datagrams_leave_nothing_behind() {
     let mut scenario = scenario(0.2, 6, 1, &oracle());
     let [source, _] = watch(&mut scenario);
     counted(Simulation::new(&scenario, 1).run());
-    // The number of new buffers is at most the number of datagrams in flight at once.
+    // There are at most as many new buffers as datagrams in flight at the same time.
     assert!(source.lock().expect("one thread").buffers <= 24);
 }
 
-/// Datagrams that wait at the last hop at 3 s come twice, in either direction.
+/// Copies the datagrams that wait at the last hop at 3 s, in either direction.
 fn copy(scenario: &mut Scenario) {
     for connection in &mut scenario.links[1..] {
         connection.link.handovers = vec![Handover {
@@ -280,7 +280,7 @@ fn watch(scenario: &mut Scenario) -> [Arc<Mutex<Seen>>; 2] {
     seen
 }
 
-/// The numbers of arriving datagrams, and how many buffers had no room yet.
+/// The numbers of arriving datagrams, and the number of new buffers.
 #[derive(Default)]
 struct Seen {
     numbers: Vec<u64>,

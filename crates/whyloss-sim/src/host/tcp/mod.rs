@@ -3,10 +3,10 @@
 //!
 //! # Contract
 //!
-//! Both get the time with every event. After [`Sender::on_ack`] or [`Sender::on_timeout`], and once
-//! at the start, call [`Sender::poll_transmit`] until it returns `None`. Every segment that it
-//! returns counts as sent. [`Receiver::on_segment`] and [`Receiver::on_timeout`] return an
-//! acknowledgement to send at once, if there is one. Timers are deadlines: call `on_timeout` when
+//! Every event carries the time. After [`Sender::on_ack`] or [`Sender::on_timeout`], and once at
+//! the start, call [`Sender::poll_transmit`] until it returns `None`. Every segment that it returns
+//! counts as sent. [`Receiver::on_segment`] and [`Receiver::on_timeout`] return an acknowledgement
+//! to send immediately, if there is one. Timers are deadlines: call `on_timeout` when
 //! [`Sender::next_timeout`] or [`Receiver::next_timeout`] has come. A call that comes too early
 //! does nothing. An event queue may therefore hold one early entry per flow and postpone it when it
 //! fires.
@@ -18,8 +18,8 @@
 //!
 //! # Where ns-2 departs from the RFCs
 //!
-//! The RFCs are the default. [`Dialect::Ns2`] does what ns-2 2.35 (`tcp.cc`, `tcp-reno.cc`,
-//! `tcp-newreno.cc`, `tcp-sack1.cc`) does with its defaults; [`Options::ns2`] sets it together with
+//! The RFCs are the default. [`Dialect::Ns2`] follows ns-2 2.35 (`tcp.cc`, `tcp-reno.cc`,
+//! `tcp-newreno.cc`, `tcp-sack1.cc`) with its defaults; [`Options::ns2`] sets it together with
 //! ns-2's timers and windows.
 //!
 //! | | [`Dialect::Rfc`] | [`Dialect::Ns2`] |
@@ -33,15 +33,15 @@
 //! | SACK: rescue retransmission | yes (RFC 6675 NextSeg rule 4) | no |
 //! | SACK: after a timeout | the scoreboard stays and sacked segments are not sent again | the scoreboard is emptied; duplicates are ignored until new data is acknowledged |
 //! | Vegas: inflation by up to three duplicates | ends with the recovery | stays in the window |
-//! | Vegas: a loss that does not cut the window | inflates it as any other | inflates it from the fourth duplicate on |
+//! | Vegas: a loss that does not cut the window | inflates it like any other | inflates it from the fourth duplicate |
 //! | Vegas: the retransmission timer at a loss | restarts | backs off and restarts |
-//! | Vegas: duplicates of segments sent before a timeout | do nothing | inflate the window from the fourth on |
+//! | Vegas: duplicates of segments sent before a timeout | do nothing | inflate the window from the fourth |
 //! | Vegas: acknowledgements still to be checked after a retransmission | forgotten at a timeout | not forgotten |
 //! | Vegas: nothing is in flight at the first or second acknowledgement after a retransmission | no effect | the next new segment leaves twice |
 //! | Vegas: a handshake | one segment goes alone | two do |
-//! | receiver: another copy of the last segment delivered | acknowledged at once | its acknowledgement may be delayed |
+//! | receiver: another copy of the last segment delivered | acknowledged immediately | its acknowledgement may be delayed |
 //!
-//! With a controller that wants delivery rates (BBR, Copa, SCReAM), segments are paced, and a
+//! With a controller that needs delivery rates (BBR, Copa, SCReAM), segments are paced, and a
 //! retransmission that three later segments have overtaken is repeated: see
 //! `sender/metered_pacer.rs`.
 //!
@@ -49,8 +49,8 @@
 //! implemented. Only [`Recovery::Rack`] has D-SACK (RFC 2883); it has no dialects. The table of
 //! rules and scripts is `crates/whyloss-sim/tests/it/recovery/README.md`.
 //!
-//! [`Decrease::Window`](whyloss::congestion::Decrease) holds the difference of ns-2's window
-//! arithmetic.
+//! [`Decrease::Window`](whyloss::congestion::Decrease) describes how ns-2's window arithmetic
+//! differs.
 
 mod ranges;
 mod receiver;
@@ -102,8 +102,8 @@ impl Ack {
         })
     }
 
-    /// Returns the D-SACK block: segments that had arrived before this acknowledgement's did (RFC
-    /// 2883 §4). It comes first, below `next` or within the second block.
+    /// Returns the D-SACK block, which reports segments that had already arrived (RFC 2883 §4). It
+    /// comes first, below `next` or within the second block.
     pub fn duplicate(&self) -> Option<Range<u64>> {
         let mut blocks = self.sacked();
         let first = blocks.next()?;
@@ -126,8 +126,8 @@ impl SackBlocks {
     /// The value without any SACK block.
     pub const NONE: Self = Self([(0, 0); 3]);
 
-    /// Returns the first three of `ranges` that lie beyond `next`; an empty or unrepresentable
-    /// range is left out.
+    /// Returns the first three of `ranges` that are beyond `next`, without empty and
+    /// unrepresentable ranges.
     pub fn new(next: u64, ranges: impl IntoIterator<Item = Range<u64>>) -> Self {
         let mut blocks = Self::NONE;
         let fitting = ranges.into_iter().filter_map(|range| {
@@ -181,13 +181,13 @@ pub enum Recovery {
     /// The recovery of Vegas: a loss is found by the third duplicate, or by a fine-grained timeout
     /// if the controller has one (Brakmo & Peterson 1995).
     Vegas,
-    /// RACK-TLP (RFC 8985), as in current kernels: finds losses by the times at which segments
-    /// left, and probes for lost tails. Proportional rate reduction cuts the window (RFC 9937). The
-    /// receiver reports duplicate segments (RFC 2883).
+    /// RACK-TLP (RFC 8985), as in current kernels: finds losses by departure times, and probes for
+    /// lost tails. Proportional rate reduction cuts the window (RFC 9937). The receiver reports
+    /// duplicate segments (RFC 2883).
     Rack,
 }
 
-/// Names the TCP whose details are followed. The [module](self) has a table of the differences.
+/// Selects the TCP whose details apply. The [module](self) has a table of the differences.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Dialect {
     /// Follows the RFCs.
@@ -197,7 +197,7 @@ pub enum Dialect {
     Ns2,
 }
 
-/// The round trips that are measured.
+/// Selects the round trips that are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum RttSampling {
     /// One new segment at a time is timed. The measurement is dropped if the segment may have been
@@ -226,9 +226,9 @@ pub struct Options {
     /// SMSS, the bytes that a segment counts for in the window. ns-2 counts segments, so there this
     /// is only a unit.
     pub segment_size: u32,
-    /// The way in which losses are found and repaired.
+    /// How losses are found and repaired.
     pub recovery: Recovery,
-    /// The TCP that is followed.
+    /// The TCP whose details apply.
     pub dialect: Dialect,
     /// The congestion controller and its policy.
     pub controller: ControllerSpec,
@@ -242,9 +242,9 @@ pub struct Options {
     pub receive_window: u32,
     /// The number of segments to send; `None` for no end.
     pub segments: Option<u64>,
-    /// Whether segment 0 stands for the connection's SYN (ns-2's `syn_` and `delay_growth_`).
-    /// Nothing else is sent until it is acknowledged. It is acknowledged at once and does not open
-    /// the window.
+    /// Whether segment 0 represents the connection's SYN (ns-2's `syn_` and `delay_growth_`).
+    /// Nothing else is sent until it is acknowledged. Its acknowledgement is not delayed and does
+    /// not open the window.
     pub handshake: bool,
     /// Whether the first two duplicates each release a new segment (RFC 3042; ns-2's `singledup_`).
     pub limited_transmit: bool,
@@ -256,7 +256,7 @@ pub struct Options {
     /// The segment whose timestamp an acknowledgement echoes.
     pub echo: Echo,
     /// The tick of the receiver's timestamp clock, 1 ms to 1 s (RFC 7323 §5.4). From its stamps,
-    /// controllers know when acknowledgements left. `None` if acknowledgements carry no stamp of
+    /// controllers compute when acknowledgements left. `None` if acknowledgements carry no stamp of
     /// the receiver.
     pub timestamp_tick: Option<Duration>,
     /// The options of the retransmission timer.
@@ -264,7 +264,7 @@ pub struct Options {
     /// The time that the acknowledgement of a lone segment waits for a second segment. `None`
     /// acknowledges every segment.
     pub delayed_ack: Option<Duration>,
-    /// Maximum number of segments in order that one delayed acknowledgement answers. Above two,
+    /// The maximum number of segments in order that one delayed acknowledgement answers. Above two,
     /// these are the stretch acknowledgements of offloading, which RFC 5681 §4.2 forbids.
     pub ack_every: u8,
     /// Whether new segments are ECN-capable, and marks are echoed and answered (RFC 3168).
@@ -332,7 +332,7 @@ impl Options {
             handshake: true,
             limited_transmit: !vegas,
             rtt_sampling: RttSampling::OncePerWindow,
-            // Exact, as all of ns-2's timestamps are.
+            // Exact, like all timestamps in ns-2.
             timestamp_tick: Some(Duration::from_nanos(1)),
             rto: RtoOptions::ns2(),
             ..Self::rfc(segment_size)
@@ -367,7 +367,7 @@ mod tests {
             echo: Time::ZERO,
             sack: SackBlocks::new(next, blocks.iter().cloned()).with_duplicate(next, sequence),
         };
-        // The duplicate lies below the next expected segment, then within a block beyond it.
+        // The duplicate is below the next expected segment, then within a block beyond it.
         let below = ack(10, 7, &[20..25, 12..13, 30..31]);
         assert_eq!(below.sacked().collect::<Vec<_>>(), [7..8, 20..25, 12..13]);
         assert_eq!(below.duplicate(), Some(7..8));
@@ -393,7 +393,7 @@ mod tests {
         assert_eq!(size_of::<Ack>(), 40);
     }
 
-    /// Ten thousand ends must fit into a cache: their sizes are bounded. The sender holds its
+    /// Ten thousand ends must fit into a cache, so their sizes are bounded. The sender contains its
     /// judge.
     #[test]
     fn ends_are_small() {

@@ -1,8 +1,8 @@
 //! A set of sequence numbers as a sorted list of disjoint ranges `[start, end)` that do not touch.
 //!
-//! The receiver keeps the segments that arrived ahead of a hole in one; the sender, the segments
-//! that were acknowledged selectively. There are as many ranges as holes, so a short vector is
-//! faster than a tree. The most common change, growth at the end, touches only the last range.
+//! The receiver stores the segments that arrived beyond a hole, and the sender the segments that
+//! were acknowledged selectively. There are as many ranges as holes, so a short vector is faster
+//! than a tree. The most common change, growth at the end, touches only the last range.
 
 use std::ops::Range;
 
@@ -53,7 +53,7 @@ impl Ranges {
         }
     }
 
-    /// Returns the smallest number from `sequence` up that is in no range.
+    /// Returns the smallest number not below `sequence` that is in no range.
     pub(super) fn hole_from(&self, sequence: u64) -> u64 {
         self.find(sequence).map_or(sequence, |range| range.end)
     }
@@ -75,7 +75,7 @@ impl Ranges {
             .filter(|gap| !gap.is_empty())
     }
 
-    /// Adds `range`, and returns how many of its numbers are new.
+    /// Adds `range` and returns how many of its numbers are new.
     pub(super) fn insert(&mut self, range: Range<u64>) -> u64 {
         if range.is_empty() {
             return 0;
@@ -112,7 +112,7 @@ impl Ranges {
         end - start - known
     }
 
-    /// Removes all numbers below `sequence`, and returns how many there were.
+    /// Removes all numbers below `sequence` and returns how many there were.
     pub(super) fn remove_below(&mut self, sequence: u64) -> u64 {
         let whole = self.ending_after(sequence);
         let mut removed: u64 = self.0.drain(..whole).map(|old| old.end - old.start).sum();
@@ -126,7 +126,7 @@ impl Ranges {
         removed
     }
 
-    /// Returns how many numbers lie within.
+    /// Returns how many numbers of `within` are in the ranges.
     pub(super) fn count_within(&self, within: &Range<u64>) -> u64 {
         self.0[self.ending_after(within.start)..]
             .iter()
@@ -135,7 +135,7 @@ impl Ranges {
             .sum()
     }
 
-    /// Index of the first range that ends after `sequence`.
+    /// Returns the index of the first range that ends after `sequence`.
     fn ending_after(&self, sequence: u64) -> usize {
         self.0.partition_point(|range| range.end <= sequence)
     }
@@ -165,7 +165,7 @@ mod tests {
     }
 
     proptest! {
-        /// Any operations: the ranges equal a set of numbers.
+        /// After any operations, the ranges equal a set of numbers.
         #[test]
         fn behaves_as_a_set(
             steps in prop::collection::vec((0..60u64, 0..8u64, 0..5u8, 0..64u64), 0..80)

@@ -3,13 +3,13 @@
 //!
 //! ```text
 //! in order, nothing beyond, none waiting    the acknowledgement waits for the next segment (or more) or the delay
-//! anything else                             the acknowledgement leaves at once
+//! anything else                             the acknowledgement leaves immediately
 //! echo                                      the stamp of the earliest segment not acknowledged yet, or of the latest
 //! SACK blocks                               the block of the segment that arrived, then those reported before
 //! ```
 //!
-//! A segment beyond the receiver's window is refused. To a sender with RACK-TLP, the receiver first
-//! reports a segment that came twice (RFC 2883, one segment in a block).
+//! A segment beyond the receiver's window is dropped. If the sender uses RACK-TLP, the first block
+//! reports a segment that arrived twice (RFC 2883, one segment in a block).
 
 use std::ops::Range;
 
@@ -28,11 +28,11 @@ pub struct Receiver {
     /// The stamp to echo: TS.Recent of RFC 7323.
     recent: Time,
     echo: Echo,
-    /// The time until which an acknowledgement waits; [`Time::MAX`] if none does.
+    /// The deadline of a waiting acknowledgement; [`Time::MAX`] if none waits.
     deadline: Time,
     /// The time that an acknowledgement may wait; zero if it may not.
     delay: Duration,
-    /// Maximum number of segments in order that one acknowledgement answers.
+    /// The maximum number of segments in order that one acknowledgement answers.
     every: u8,
     /// The number of segments in order whose acknowledgement waits.
     waiting: u8,
@@ -54,8 +54,8 @@ pub struct Receiver {
 #[derive(Clone, Debug, Default)]
 struct Beyond {
     ranges: Ranges,
-    /// One segment of each block reported last, the most recent first. Segments below the hole no
-    /// longer count.
+    /// One segment of each of the last reported blocks, the most recent first. Segments below the
+    /// hole no longer count.
     latest: [u64; 3],
 }
 
@@ -103,14 +103,14 @@ impl Receiver {
         self.on_disorder(now, segment.sequence)
     }
 
-    /// Returns whether this is the next segment, and nothing has arrived beyond it.
+    /// Returns whether this is the next segment and nothing has arrived beyond it.
     #[inline]
     pub(crate) fn expects(&self, segment: &Segment) -> bool {
         segment.sequence == self.next && self.ahead == 0
     }
 
-    /// Handles a segment as [`Self::on_segment`] does, if it is [expected](Self::expects). Its
-    /// acknowledgement needs only the next number and an echo.
+    /// Handles an [expected](Self::expects) segment like [`Self::on_segment`]. Its acknowledgement
+    /// needs only the next number and an echo.
     #[inline]
     pub(crate) fn on_expected(&mut self, now: Time, segment: &Segment) -> Option<(u64, Time)> {
         self.note(segment);
@@ -121,7 +121,7 @@ impl Receiver {
         })
     }
 
-    /// Notes the stamp of a segment if it is to be echoed.
+    /// Stores the stamp of a segment if it is to be echoed.
     #[inline]
     fn note(&mut self, segment: &Segment) {
         let in_line = segment.sequence <= self.acked && segment.stamp >= self.recent;
@@ -180,8 +180,8 @@ impl Receiver {
         self.acked = self.next;
     }
 
-    /// Returns whether a segment in order is acknowledged at once; if it may wait, it waits from
-    /// now on.
+    /// Returns whether a segment in order is acknowledged immediately. Otherwise, its
+    /// acknowledgement waits.
     #[inline]
     fn may_acknowledge(&mut self, now: Time) -> bool {
         let may_wait = self.delay > Duration::ZERO && self.waiting + 1 < self.every;
@@ -219,7 +219,7 @@ impl Receiver {
         Some(self.acknowledge(sack))
     }
 
-    /// Takes a segment that fills the first hole or lies beyond it.
+    /// Stores a segment that fills the first hole or is beyond it.
     fn on_segment_ahead(&mut self, sequence: u64) {
         let beyond = self.beyond.get_or_insert_default();
         if sequence == self.next {
@@ -276,7 +276,7 @@ mod tests {
         Time::from_nanos(millis * 1_000_000)
     }
 
-    /// Segment `sequence` sent at `sent` ms and received at `at` ms.
+    /// Delivers segment `sequence`, sent at `sent` ms, at `at` ms.
     fn arrive(receiver: &mut Receiver, at: u64, sequence: u64, sent: u64) -> Option<Ack> {
         let segment = Segment {
             sequence,
@@ -319,7 +319,7 @@ mod tests {
         assert_eq!(arrive(&mut receiver, 20, 4, 9), None);
         assert_eq!(arrive(&mut receiver, 50, 5, 9), None);
         assert_eq!(next(receiver.on_timeout(ms(120))), Some(6));
-        // A segment out of order is acknowledged at once, and the count of four restarts.
+        // A segment out of order is acknowledged immediately, and the count of four restarts.
         assert_eq!(next(arrive(&mut receiver, 130, 7, 9)), Some(6));
         assert_eq!(next(arrive(&mut receiver, 131, 6, 9)), Some(8));
         for k in 8..11 {
@@ -404,7 +404,7 @@ mod tests {
             let twice = |ack: Option<Ack>| ack.and_then(|ack| ack.duplicate());
             assert_eq!(twice(arrive(&mut receiver, 0, 0, 0)), None);
             assert_eq!(twice(arrive(&mut receiver, 1, 3, 0)), None);
-            // Below the left edge, and beyond it.
+            // A duplicate below the left edge, then one beyond it.
             let ack = arrive(&mut receiver, 2, 0, 0);
             assert_eq!(twice(ack), reported.then_some(0..1));
             let ack = arrive(&mut receiver, 3, 3, 0);

@@ -7,10 +7,10 @@
 //! timeout                nxt = una: everything is sent again as the window opens (go-back-N)
 //! ```
 //!
-//! As long as acknowledgements only move the left edge, an acknowledgement is one round-trip
-//! sample, one call of the controller, one new edge and one new deadline. Any other event makes the
-//! sender alert. `sender/recovery.rs` handles it until no loss is left. When a loss is found,
-//! `judge.rs` gives it a cause.
+//! As long as acknowledgements only move the left edge, each is a round-trip sample, a call of the
+//! controller, a new edge and a new deadline. Any other event makes the sender alert.
+//! `sender/recovery.rs` handles it until no loss is left. When a loss is found, `judge.rs` gives it
+//! a cause.
 
 mod ecn;
 mod held;
@@ -69,7 +69,7 @@ pub struct Sender {
     edge: u64,
     /// The number of segments to send.
     segments: u64,
-    /// The time at which the retransmission timer expires; [`Time::MAX`] if it does not run.
+    /// When the retransmission timer expires; [`Time::MAX`] if it does not run.
     deadline: Time,
     timed_sequence: u64,
     timed_at: Time,
@@ -87,7 +87,7 @@ pub struct Sender {
     segment_size: u32,
     receive_window: u32,
     rtt_sampling: RttSampling,
-    /// The work that waits, as [`Sender::settle`] decides.
+    /// The work per event, which [`Sender::settle`] sets.
     attention: Attention,
     /// Whether there are timers besides the retransmission timer: a meter's or RACK-TLP's.
     has_timers: bool,
@@ -140,9 +140,8 @@ impl Sender {
         Self::with_decider(options, None, SenderDecider::unaware(), random)
     }
 
-    /// Returns a sender that has sent nothing, perhaps with a controller from outside in place of
-    /// the options'. `decider` decides the causes of its losses, and draws the errors of an erring
-    /// reference from `random`.
+    /// Returns a sender that has sent nothing. `outside` replaces the controller of the options.
+    /// `decider` decides the causes of losses; an erring reference draws from `random`.
     pub fn with_decider(
         options: &Options,
         outside: Option<&OutsideController>,
@@ -239,9 +238,9 @@ impl Sender {
         self.on_foreseen_ack(now, ack, stamped);
     }
 
-    /// Returns whether an acknowledgement only moves the window on: it acknowledges all segments
-    /// before `next` without SACK blocks, at time `at`. Then it finds no loss, no segment leaves
-    /// again, and the timer does not expire before it.
+    /// Returns whether an acknowledgement of all segments before `next`, at time `at` and without
+    /// SACK blocks, only advances the window. If so, it reveals no loss, causes no retransmission,
+    /// and comes before the timer expires.
     #[inline]
     pub(crate) fn foresees(&self, at: Time, next: u64) -> bool {
         self.attention == Attention::Edge
@@ -251,8 +250,8 @@ impl Sender {
             && at <= self.deadline
     }
 
-    /// Handles an acknowledgement as [`Self::on_ack`] does, if it [was foreseen](Self::foresees) or
-    /// only moves the window on.
+    /// Handles an acknowledgement like [`Self::on_ack`], if it [was foreseen](Self::foresees) or
+    /// only advances the window.
     #[inline(always)]
     #[expect(
         clippy::inline_always,
@@ -264,9 +263,9 @@ impl Sender {
         self.open_window();
     }
 
-    /// Returns two facts about a sender with these options, and perhaps a controller from outside:
-    /// whether it foresees nothing, because more than the left edge always needs attention; and
-    /// whether it has timers besides the retransmission timer.
+    /// Returns two facts about senders with these options: whether they foresee nothing, and
+    /// whether they have timers besides the retransmission timer. `outside` replaces the controller
+    /// of the options.
     pub(crate) fn alert_and_timed(
         options: &Options,
         outside: Option<&OutsideController>,
@@ -316,8 +315,8 @@ impl Sender {
         })
     }
 
-    /// Returns the earliest time at which the retransmission timer or a RACK-TLP timer expires, or
-    /// a paced segment may leave. Returns [`Time::MAX`] if nothing is outstanding.
+    /// Returns when the first timer expires (retransmission, RACK-TLP) or a paced segment may
+    /// leave. Returns [`Time::MAX`] if nothing is outstanding.
     #[inline]
     pub fn next_timeout(&self) -> Time {
         let mut next = self.deadline;
@@ -389,13 +388,13 @@ impl Sender {
         self.meter.as_deref().is_some_and(holds_back)
     }
 
-    /// Returns the number of losses that are remembered.
+    /// Returns the number of losses for which the judge has memory.
     #[cfg(test)]
     pub(crate) fn held(&self) -> usize {
         self.judge.held()
     }
 
-    /// Records that the path lost this segment, for the oracle and the scores alone.
+    /// Records that the path lost this segment. Only the oracle and the scores use this.
     pub fn on_lost(&mut self, sequence: u64, cause: Cause) {
         self.judge.on_lost(sequence, cause, self.una);
     }
@@ -412,7 +411,7 @@ impl Sender {
         self.judge.clear();
     }
 
-    /// Moves the left edge to the number in `ack`, and passes the acknowledgement to the timer, the
+    /// Moves the left edge to the number in `ack`. Passes the acknowledgement to the timer, the
     /// classifier and the controller.
     #[inline]
     fn advance(&mut self, now: Time, ack: &Ack, stamped: Time, sacked: u64, in_recovery: bool) {
@@ -420,7 +419,7 @@ impl Sender {
         self.advance_with(now, ack, stamped, sacked, in_recovery, rtt);
     }
 
-    /// Moves the left edge as [`Self::advance`] does, with the given round-trip time for the
+    /// Moves the left edge like [`Self::advance`], with the given round-trip time for the
     /// classifier and the controller.
     #[inline(always)]
     #[expect(
@@ -444,7 +443,7 @@ impl Sender {
             .app_limited(self.nxt >= self.segments || self.handshaking)
             .in_recovery(in_recovery);
         if !self.attentive && matches!(self.control.controller(), Held::Reno(_)) {
-            // Reno uses no more of it, and the compiler does not leave out an unused computation.
+            // Reno uses only these fields, and the compiler does not remove unused computations.
             self.control.on_ack(&event);
         } else {
             let event = event
@@ -468,7 +467,7 @@ impl Sender {
         self.control.on_ack(ack);
     }
 
-    /// Returns the receiver's timestamp clock at `at`.
+    /// Returns the reading of the receiver's timestamp clock at `at`.
     #[inline]
     fn stamp(&self, at: Time) -> Option<Time> {
         let tick = self.timestamp_tick.as_nanos() as u64;
@@ -479,8 +478,9 @@ impl Sender {
         }
     }
 
-    /// FlightSize in segments: those in the network (RFC 5681 §2), without those that duplicates or
-    /// SACK blocks say have left it. A long recovery can send several windows meanwhile.
+    /// Returns FlightSize in segments: those in the network (RFC 5681 §2). Segments that duplicates
+    /// or SACK blocks report as arrived do not count, because a long recovery can send several
+    /// windows.
     fn outstanding(&self) -> u64 {
         let sacked = self
             .scoreboard
@@ -490,7 +490,7 @@ impl Sender {
         (self.nxt - self.una).saturating_sub(left)
     }
 
-    /// Returns the loss of segment `una`, with `in_flight` segments in flight.
+    /// Returns the loss event of segment `una`, with `in_flight` segments in flight.
     fn loss_event(&self, now: Time, detection: Detection, in_flight: u64) -> LossEvent {
         let known = |rtt: Duration| (rtt != Duration::MAX).then_some(rtt);
         let departures = self.vegas.as_ref().and_then(|v| v.sent.of(self.una));
@@ -504,13 +504,13 @@ impl Sender {
             .min_rtt(known(self.min_rtt))
     }
 
-    /// Returns the cause of the loss of the segments from `first` on.
+    /// Returns the cause of the loss that begins with segment `first`.
     fn classify(&mut self, loss: &LossEvent, first: u64) -> Cause {
         let before = (self.control.window(), self.control.ssthresh());
         self.judge.judge(loss, first, before).verdict
     }
 
-    /// Ends a recovery. If its verdict waited for this and is now wireless, undoes the effect of
+    /// Concludes a recovery. If its verdict was pending and is now wireless, undoes the reaction to
     /// the loss.
     fn conclude(&mut self, now: Time) {
         let Some((cause, cwnd, ssthresh)) = self.judge.on_recovery_end(now) else {
@@ -531,33 +531,33 @@ impl Sender {
         };
     }
 
-    /// Allows the segments that the window allows to leave.
+    /// Lets the segments within the window leave.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn open_window(&mut self) {
         self.open_to(self.window_segments());
     }
 
-    /// Returns the whole segments of the controller's window.
+    /// Returns the controller's window in whole segments.
     #[inline]
     fn window_segments(&self) -> u64 {
         self.control.window() / u64::from(self.segment_size)
     }
 
-    /// Allows the segments of a window of `window` segments to leave.
+    /// Lets the segments within a window of `window` segments leave.
     #[inline]
     fn open_to(&mut self, window: u64) {
         let window = window.min(u64::from(self.receive_window));
         self.edge = self.una.saturating_add(window);
     }
 
-    /// Returns the bytes of this many segments.
+    /// Returns the size of this many segments in bytes.
     #[inline]
     fn bytes(&self, segments: u64) -> u64 {
         segments.saturating_mul(u64::from(self.segment_size))
     }
 
-    /// Returns the controller's window, but no more than the receiver's.
+    /// Returns the smaller of the controller's and the receiver's window, in bytes.
     #[inline]
     fn usable_window(&self) -> u64 {
         let receive_window = self.bytes(u64::from(self.receive_window));
@@ -608,7 +608,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// Returns the ticks of the clock that measures round trips, at both ends of one.
+    /// Rounds the start and the end of a round trip to ticks of the clock that measures it.
     #[inline]
     fn ticks(&self, sent: Time, now: Time) -> (Time, Time) {
         let tick = u64::from(self.rtt_tick);

@@ -8,11 +8,11 @@ use crate::host::datagrams::{Pattern, Spacing};
 use crate::host::supply::{Application, Arrivals, SizedTransfers, Stream};
 use crate::scenario::{Flow, Transport};
 
-/// Maximum number of packets per frame.
+/// The maximum number of packets per frame.
 const LARGEST_FRAME: u32 = 100_000;
 /// The shortest interval between frames. Each frame is an event.
 const SHORTEST: Duration = Duration::from_micros(1);
-/// Maximum number of playout delays. Each is counted for every frame.
+/// The maximum number of playout delays. Each is counted for every frame.
 const MOST_PLAYOUTS: usize = 100;
 
 pub(super) fn check(flow: &Flow, place: At) -> Checked {

@@ -9,7 +9,7 @@ use super::{
     require, span,
 };
 
-/// Checks a link, except for its ends.
+/// Checks a link, except its ends.
 pub(super) fn check(spec: &LinkSpec, place: At) -> Checked {
     check_rate(spec.rate, place("rate"))?;
     check_delay(spec.rate, spec.delay, place("delay"))?;
@@ -93,7 +93,7 @@ fn check_way(spec: &LinkSpec, place: At) -> Checked {
     Ok(())
 }
 
-/// Refuses settings that a link with a trace cannot have.
+/// Rejects settings that a link with a trace cannot have.
 fn check_traced(spec: &LinkSpec, place: At) -> Checked {
     let refused = |key, what| fail(place(key), Problem::Traced(what));
     if !spec.delay_changes.is_empty() {

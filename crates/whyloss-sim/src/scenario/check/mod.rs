@@ -1,7 +1,7 @@
 //! Checks a scenario before it is run, whether it comes from a file or from code.
 //!
-//! Each rule refuses a scenario that is impossible (a route with a gap), measures nothing (an empty
-//! window), or would exhaust the memory, often because of a typing error.
+//! Each rule rejects a scenario that is impossible (a route with a gap), measures nothing (an empty
+//! window) or would exhaust the memory. Many such scenarios come from a typing error.
 
 mod application;
 mod link;
@@ -21,7 +21,7 @@ pub use problem::{CheckError, Place, Problem};
 use super::{Flow, Router, Scenario};
 use crate::engine::event_queue::{EventQueue, entities};
 
-/// Maximum number of nodes, of links and of flows in a scenario.
+/// The maximum number of nodes, of links and of flows in a scenario.
 pub const MOST: usize = 10_000;
 /// The longest simulated time of a run.
 pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
@@ -29,9 +29,9 @@ pub const LONGEST: Time = Time::from_nanos(1_000_000_000_000_000);
 pub const FASTEST: Rate = Rate::from_mbps(1_000_000);
 /// The longest delay of a link.
 pub const LONGEST_DELAY: Duration = Duration::from_secs(3_600);
-/// Maximum number of bytes in flight on a link: its rate times its delay.
+/// The maximum number of bytes in flight on a link: its rate times its delay.
 pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
-/// Maximum number of packets that may wait at a link.
+/// The maximum number of packets that may wait at a link.
 pub const MOST_WAITING: u32 = 10_000_000;
 /// The largest packet that IP carries, in bytes with its headers.
 pub const LARGEST_PACKET: u32 = 65_535;
@@ -186,7 +186,7 @@ impl Scenario {
         Ok(())
     }
 
-    /// Returns whether each link of `route` starts where the one before ends, from `from` to `to`.
+    /// Checks that each link of `route` starts where the previous one ends, from `from` to `to`.
     fn check_chain(&self, route: &[usize], from: usize, to: usize, place: Place) -> Checked {
         let mut at = from;
         let mut used = vec![false; self.links.len()];
@@ -231,7 +231,7 @@ fn check_delay(rate: Rate, delay: Duration, place: Place) -> Checked {
     })
 }
 
-/// Returns whether changes come in the order of their times.
+/// Checks that changes come in the order of their times.
 fn check_order<T>(changes: &[(Time, T)], place: Place) -> Checked {
     match changes.windows(2).find(|pair| pair[0].0 > pair[1].0) {
         Some(pair) => fail(place, backwards((pair[0].0, pair[1].0))),
@@ -275,7 +275,7 @@ fn fail(place: Place, problem: Problem) -> Checked {
     Err(CheckError { place, problem })
 }
 
-/// Refuses a value unless `holds`.
+/// Rejects a value unless `holds`.
 fn expect(holds: bool, place: Place, found: impl Display, expected: impl Display) -> Checked {
     require(holds, place, || Problem::OutOfRange {
         found: found.to_string(),

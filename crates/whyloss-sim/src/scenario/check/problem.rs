@@ -50,9 +50,9 @@ pub enum Problem {
     /// The scenario has more nodes, links or flows than [`MOST`].
     #[error("there are {count} {what}s; at most {MOST} are possible")]
     TooMany {
-        /// The kind that there are too many of.
+        /// The kind of item that exceeds the limit: node, link or flow.
         what: &'static str,
-        /// The number of them in the scenario.
+        /// The number of such items in the scenario.
         count: usize,
     },
     /// A name is empty or cannot be printed.
@@ -75,7 +75,7 @@ pub enum Problem {
     /// A link or flow ends at the node where it starts.
     #[error("it starts and ends at `{0}`")]
     Loop(String),
-    /// A value lies outside its bounds.
+    /// A value is outside its bounds.
     #[error("found {found}, expected {expected}")]
     OutOfRange {
         /// The value found, with its unit.
@@ -91,7 +91,7 @@ pub enum Problem {
         /// The end of the run.
         end: String,
     },
-    /// The start of an interval lies after its end.
+    /// An interval ends before it starts.
     #[error("{first} comes after {second}")]
     Backwards {
         /// The name of the earlier time.

@@ -7,7 +7,7 @@ use super::{At, Checked, bits_per_second, check_rate, expect, expect_span, span}
 use crate::host::{outside, rtp::Options};
 use crate::scenario::Flow;
 
-/// Headers of UDP and RTP and a hundred bytes: smaller packets would hold next to no video.
+/// The headers of UDP and RTP and a hundred bytes. Smaller packets would carry almost no video.
 const LEAST_PACKET: u32 = outside::HEADERS + 130;
 /// The shortest interval of reports and deadlines, so that a run ends in reasonable time.
 const LEAST_SPAN: Duration = Duration::from_millis(1);

@@ -1,4 +1,4 @@
-//! Tests the errors of the checks, and the places that they name.
+//! Tests the errors of the checks and the places that they name.
 
 use super::*;
 use crate::host::datagrams::{Law, Pattern};

@@ -14,7 +14,7 @@ use crate::scenario::{Flow, Transport};
 
 /// The smallest datagram that QUIC requires of a path, in bytes (RFC 9000 §14).
 const LEAST_QUIC: u32 = 1200;
-/// Maximum number of transfers per second of a flow.
+/// The maximum number of transfers per second of a flow.
 const MOST_TRANSFERS: f64 = 1e6;
 /// The largest mean size of a transfer, in bytes.
 const LARGEST_TRANSFER: u64 = 1_000_000_000_000;
@@ -62,7 +62,7 @@ fn expect_span_from_zero(found: Duration, place: Place) -> Checked {
     expect(possible, place, span(found), expected)
 }
 
-/// Checks that datagrams of a host from outside have room for their bytes, and arrive undamaged.
+/// Checks that datagrams of a host from outside have room for their bytes and arrive undamaged.
 pub(super) fn check_datagram(flow: &Flow, least: u32, place: At) -> Checked {
     let size = flow.packet_size;
     let expected = format_args!("at least {least} B, headers of IPv4 and UDP included");
@@ -126,7 +126,7 @@ fn check_datagrams(rate: Rate, pattern: &Pattern, size: u32, place: At) -> Check
     }
 }
 
-/// Refuses a rate at which packets take no time, because the source would send for ever at one
+/// Rejects a rate at which packets take no time, because the source would send endlessly at one
 /// instant.
 fn check_sending_rate(rate: Rate, size: u32, place: Place) -> Checked {
     check_rate(rate, place)?;

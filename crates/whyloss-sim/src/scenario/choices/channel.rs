@@ -25,7 +25,7 @@ pub(super) const CHANNELS: [&str; 8] = [
     "recorded",
 ];
 
-/// Reads a channel, and whether it comes before the queue. Files are looked up in `directory`.
+/// Reads a channel and whether it comes before the queue. Files are looked up in `directory`.
 pub(in crate::scenario) fn channel(
     field: &Field<'_>,
     directory: &Path,
@@ -122,7 +122,7 @@ pub(in crate::scenario) fn channel(
     Ok((spec, before_queue))
 }
 
-/// Refuses a bad state that loses less than the good one.
+/// Rejects a bad state that loses less than the good one.
 fn in_order(choice: &Choice<'_>, spec: &ChannelSpec) -> Result<(), Fault> {
     let (good, bad) = match spec {
         ChannelSpec::GilbertElliott(chain) => (chain.loss_good, chain.loss_bad),
@@ -243,7 +243,7 @@ fn recorded(field: &Field<'_>) -> Result<ChannelSpec, Fault> {
     }
     let found = recorded::find(recorded::Kind::Channel, name);
     let entry = found.map_err(|problem| field.fault(problem))?;
-    // No entry names a file.
+    // Entries of the library refer to no files, so the directory does not matter.
     of_library(field, entry, |inner| Ok(channel(inner, Path::new(""))?.0))
 }
 

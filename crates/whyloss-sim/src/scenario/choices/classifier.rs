@@ -6,7 +6,7 @@ use crate::registry::{Labelled, Registry};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-/// Returns the entry of `known` with the given name; without a name, the default of a transport
+/// Returns the entry of `known` with the given name; without a name, the decider of a transport
 /// without a classifier.
 pub(super) fn decider<C: Unaware, O, X: Labelled>(
     field: Option<&Field<'_>>,

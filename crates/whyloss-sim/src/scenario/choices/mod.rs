@@ -4,7 +4,7 @@
 //! parameters (`channel = { kind = "bernoulli", loss = 0.01 }`).
 
 /// Defines the keys of `$Options`, and a function that reads each key into the field of the same
-/// name. A field whose key is missing is that of the base.
+/// name. A missing key keeps the value of the base.
 macro_rules! options {
     ($Options:ident, keys: $keys:ident, read: $read:ident { $($key:ident: $value:expr,)* }) => {
         pub(super) const $keys: &[&str] = &[$(stringify!($key)),*];
@@ -98,7 +98,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Returns whether the choice is a probe, which only notes how it is read.
+    /// Returns whether the choice is a probe, which only records how it is read.
     fn is_probe(&self) -> bool {
         self.field.item.probe().is_some()
     }
@@ -108,7 +108,7 @@ impl<'a> Choice<'a> {
         self.parameters.as_ref().and_then(|fields| fields.get(key))
     }
 
-    /// Returns the parameter called `key`, which must be there.
+    /// Returns the required parameter `key`.
     fn need(&self, key: &str, expected: &str) -> Result<Field<'a>, Fault> {
         match &self.parameters {
             Some(fields) => fields.need(key, expected),
@@ -120,7 +120,7 @@ impl<'a> Choice<'a> {
         }
     }
 
-    /// Reads the parameter called `key` by `read`; returns `default` if it is missing.
+    /// Reads the parameter called `key` with `read`; returns `default` if it is missing.
     fn or<T>(
         &self,
         key: &str,
@@ -130,7 +130,7 @@ impl<'a> Choice<'a> {
         self.get(key).map_or(Ok(default), |field| read(&field))
     }
 
-    /// Refuses parameters other than `known`.
+    /// Rejects parameters other than `known`.
     fn only(&self, known: &[&str]) -> Result<(), Fault> {
         match &self.parameters {
             None => Ok(()),

@@ -9,8 +9,8 @@ use crate::scenario::document::Value;
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
 
-/// Returns the entry that the program registered under the given name, for `key`; `None` if it
-/// registered nothing of that name.
+/// Returns the entry that the program registered under the given name, for `key`; `None` if there
+/// is no such entry.
 pub(super) fn own<X: Labelled>(
     field: &Field<'_>,
     key: &str,

@@ -42,7 +42,7 @@ pub(in crate::scenario) fn queue(field: &Field<'_>) -> Result<QueueSpec, Fault> 
     }
     if let Some(aqm_field) = fields.get("aqm") {
         let found = aqm(&aqm_field)?;
-        // (A probe has both.)
+        // A schema probe may have both keys.
         if fields.get("red").is_some() && aqm_field.item.probe().is_none() {
             return Err(field.fault("found both `red` and `aqm`, expected one of them"));
         }

@@ -1,4 +1,4 @@
-//! Reads a scheme by its name: a classifier, a controller and a policy at once.
+//! Reads a scheme, which combines a classifier, a controller and a policy, by its name.
 
 use whyloss::congestion::{ControllerKind, ControllerSpec};
 use whyloss::registry::ParameterError;
@@ -21,7 +21,7 @@ pub(super) enum Chosen {
 pub(super) struct Windowed {
     /// The controller and its policy.
     pub(super) spec: ControllerSpec,
-    /// A controller from outside, which replaces the other.
+    /// A controller from outside, which replaces the kind in `spec`.
     pub(super) outside: Option<OutsideController>,
     /// The decider of the causes of losses.
     pub(super) classifier: SenderDecider,

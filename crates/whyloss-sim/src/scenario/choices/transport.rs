@@ -23,8 +23,8 @@ pub(super) const WEB: [&str; 3] = ["transfers", "size", "shape"];
 pub(super) const STEADY: [&str; 3] = ["rate", "dither", "rate_changes"];
 pub(super) const POISSON: [&str; 3] = ["rate", "least", "rate_changes"];
 
-/// Returns a transport of packets of `packet` bytes, with its classifier if it can have one: TFRC's
-/// is at the receiver, TCP's and IFTP's at the sender. A classifier replaces the scheme's.
+/// Returns a transport of packets of `packet` bytes, with its classifier if it can have one. TFRC
+/// has it at the receiver, TCP and IFTP at the sender. A classifier replaces the scheme's.
 pub(in crate::scenario) fn transport(
     field: &Field<'_>,
     scheme: Option<&Field<'_>>,

@@ -28,10 +28,9 @@ use Fate::{Late, Lost};
 struct Exchange {
     sender: Sender,
     receiver: Receiver,
-    /// The fate of (segment, departure of it, from 0).
+    /// The fate of a departure: the segment, the number of its departure from 0, and the fate.
     data: Vec<(u64, usize, Fate)>,
-    /// How much later, in milliseconds, acknowledgements sent from the first time to the second
-    /// are.
+    /// The delay, in milliseconds, of acknowledgements sent between the two times.
     acks: (Time, Time, i64),
     /// By time, then by order of departure.
     data_under_way: BinaryHeap<Reverse<(Time, usize)>>,
@@ -54,7 +53,7 @@ impl Exchange {
         }
     }
 
-    /// The first departures of these segments are lost.
+    /// Returns an exchange that loses the first departures of these segments.
     fn losing(options: &Options, lost: &[u64]) -> Self {
         let mut exchange = Self::new(options);
         exchange.data.extend(lost.iter().map(|&s| (s, 0, Lost)));
@@ -73,7 +72,7 @@ impl Exchange {
             let ack = at(&self.acks_under_way);
             let delayed = self.receiver.next_timeout();
             let timer = self.sender.next_timeout();
-            // At one moment: arrivals first, then timers.
+            // At equal times, arrivals come before timers.
             let next = data.min(ack).min(delayed).min(timer);
             if next > ms(end) {
                 break;
@@ -146,14 +145,14 @@ fn prompt(recovery: Recovery) -> Options {
     }
 }
 
-/// A row of the log.
+/// Returns a row of the log.
 fn at(millis: u64, segments: impl IntoIterator<Item = u64>) -> (u64, Vec<u64>) {
     (millis, segments.into_iter().collect())
 }
 
-/// The first two moments of all exchanges that lose 3 and any later ones: 0, 1 and 2 open the
-/// window to 13 from 3, and the third duplicate, at the same moment, sends 3 again. FlightSize 13
-/// makes it 6.5; 16 is one past the last segment sent.
+/// Returns the first two rows of all exchanges that lose 3 and perhaps later segments. 0, 1 and 2
+/// open the window to 13 from 3. The third duplicate, at the same time, sends 3 again. FlightSize
+/// 13 makes the window 6.5; 16 is one past the last segment sent.
 fn begun() -> [(u64, Vec<u64>); 2] {
     [at(0, 0..10), at(100, (10..16).chain([3]))]
 }
@@ -164,12 +163,13 @@ fn one_loss() {
         let mut exchange = Exchange::losing(&prompt(recovery), &[3]);
         let log = exchange.run(300);
         assert_eq!(log[..2], begun(), "{recovery:?}");
-        // At 100 there were six duplicates, from 4 to 9; at 200 come six more, from 10 to 15, and
-        // what answers 3: all up to
-        // 15. Reno and NewReno: 6 + 8 = 14 from 3 with the eighth, so the eighth to the twelfth
-        //     release 16 to 20. SACK: with the eighth, 11, L = 9 and pipe = (16 − 9 − 3) + 1 = 5 of
-        //     6; each later one leaves it there. The end: Reno and SACK 6.5 from 16, NewReno
-        //     min(6.5, 5 + 1): 21 for all.
+        // At 100 there were six duplicates, from 4 to 9. At 200 come six more, from 10 to 15, and
+        // the answer to 3, which acknowledges everything before 16.
+        // Reno and NewReno: with the eighth duplicate, the window is 6 + 8 = 14 from 3, so the
+        // eighth to the twelfth release 16 to 20.
+        // SACK: with the eighth, 11, L = 9 and pipe = (16 − 9 − 3) + 1 = 5 of 6. Each later one
+        // leaves pipe there.
+        // The end: Reno and SACK have 6.5 from 16, NewReno min(6.5, 5 + 1). All send 21.
         assert_eq!(log[2], at(200, 16..22), "{recovery:?}");
         // Six acknowledgements. From 6500 bytes they add 153, 151, 147 and 143, which makes 7094:
         // two with the fourth. NewReno's first is slow start, 7000 bytes: two with that one.
@@ -190,8 +190,8 @@ fn two_losses_reno() {
         // Duplicates 6 to 11: 6 + 8 from 3 are sixteen with the eighth. Then 3's answer, 6, ends
         // the recovery: six from 6.
         at(200, 16..20),
-        // Four duplicates of 6: another loss. FlightSize 14, to the letter of RFC 5681 all not
-        // acknowledged, makes 7.
+        // Four duplicates of 6 are another loss. FlightSize 14, by the letter of RFC 5681
+        // everything not acknowledged, makes 7.
         at(300, [6]),
         // Everything up to 19. Seven from 20.
         at(400, 20..27),
@@ -235,7 +235,8 @@ fn two_losses_sack() {
         at(200, [6, 16, 17, 18, 19, 20]),
         // 16 is the end: 6500 bytes from 16. 17 to 21 add 153, 151, 147, 143 (two leave), 141.
         at(300, 21..28),
-        // From 7235 bytes, 22 to 28 add 138, 136, 133, 131, 129 and 127: past 8000 with the sixth, 27.
+        // From 7235 bytes, 22 to 28 add 138, 136, 133, 131, 129 and 127: past 8000 with the sixth,
+        // 27.
         at(400, 28..36),
     ];
     assert_eq!(log[2..], rest);
@@ -310,9 +311,9 @@ fn three_losses_sack() {
 
 #[test]
 fn a_stalled_path_sends_everything_again() {
-    // The ten arrive together at 1200, and behind them the copy of segment 0 that the timer sent at 1000.
-    // At 1250 come ten acknowledgements and a duplicate; the nine copies of 1 to 9 bring nine more
-    // at 1350. See `spurious`.
+    // The ten arrive together at 1200, and behind them the copy of segment 0 that the timer sent at
+    // 1000. At 1250 come ten acknowledgements and a duplicate; the nine copies of 1 to 9 bring nine
+    // more at 1350. See `spurious`.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut exchange = Exchange::new(&prompt(recovery));
         exchange.data.extend((0..10).map(|s| (s, 0, Late(1150))));
@@ -322,9 +323,9 @@ fn a_stalled_path_sends_everything_again() {
         assert_eq!(log[..3], spike, "{recovery:?}");
         assert_eq!(exchange.receiver.duplicates(), 10);
         if recovery == Recovery::Reno {
-            // With the second of the nine 10 is taken for lost: FlightSize 6 makes 3. Three
-            // duplicates and three are the six in flight; the seven others release one each; 11 to
-            // 16 then deflate.
+            // The second of the nine makes three duplicates, and 10 is taken for lost: FlightSize 6
+            // makes 3. Three duplicates and three are the six in flight; the seven others release
+            // one each; 11 to 16 then deflate.
             assert_eq!(log[3..], [at(1350, [10].into_iter().chain(16..23))]);
             assert_eq!(exchange.sender.fast_recoveries(), 1);
         } else {
@@ -362,9 +363,9 @@ fn acknowledgements_overtaken_spare_the_copies() {
 
 #[test]
 fn delayed_acknowledgements_slow_slow_start() {
-    // Every second segment is acknowledged: half as many acknowledgements of one segment of growth
-    // each. 4, 6, 9 segments a round trip; of the ninth's, 18, the acknowledgement waits for 19,
-    // and so 13 + 13/2 follow by twos and threes.
+    // Every second segment is acknowledged, so there are half as many acknowledgements, each with
+    // one segment of growth. 4, 6, 9 segments leave per round trip. The acknowledgement of the
+    // ninth of these, 18, waits for 19, and so 13 + 13/2 follow by twos and threes.
     let mut exchange = Exchange::new(&Options {
         initial_window: 4,
         segments: Some(31),
@@ -378,7 +379,7 @@ fn delayed_acknowledgements_slow_slow_start() {
         at(300, 19..31),
     ];
     assert_eq!(log, rows);
-    // 30 is alone: its acknowledgement, due at 350 + 100, is the last thing to arrive.
+    // 30 is alone: its acknowledgement, due at 350 + 100, arrives last.
     assert_eq!(exchange.sender.acknowledged(), 31);
     assert_eq!(exchange.sender.next_timeout(), Time::MAX);
     assert_eq!(exchange.sender.retransmitted(), 0);

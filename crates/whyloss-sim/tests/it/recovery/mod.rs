@@ -3,9 +3,9 @@
 //! `crates/whyloss-sim/tests/it/recovery/README.md` lists the rules, their scripts and where we
 //! depart.
 //!
-//! Segments have 1000 bytes, times are in milliseconds, every window in a comment is in segments
-//! unless it says bytes, and every expected number is derived in the comment above it from the text
-//! of the RFC.
+//! Segments have 1000 bytes, and times are in milliseconds. Windows in comments are in segments
+//! unless they say bytes. Every expected number is derived in the comment above it from the text of
+//! the RFC.
 
 mod exchanges;
 mod newreno;

@@ -8,7 +8,7 @@ fn newreno() -> Options {
     options(Recovery::NewReno)
 }
 
-/// Ten segments; the first is found lost at 102.
+/// Returns a script of ten segments, the first of which is found lost at 102.
 fn recovering() -> Script {
     let mut script = Script::after_ten(&newreno());
     assert_eq!(script.ack(100, 0), []);
@@ -78,7 +78,7 @@ fn rfc6582_3_2_step_3_deflates_by_what_a_partial_acknowledgement_acknowledges() 
     assert_eq!(script.ack(302, 6), [6, 15]);
     // A duplicate: 11 from 6.
     assert_eq!(script.ack(303, 6), [16]);
-    // ssthresh is what it was: there was one reduction.
+    // ssthresh is unchanged, because there was one reduction.
     assert_eq!(script.windows(), (5000, 5000));
     assert_eq!(script.sender.fast_recoveries(), 1);
 }
@@ -101,8 +101,8 @@ fn rfc6582_3_2_step_3_is_impatient() {
         assert_eq!(script.sender.next_timeout(), ms(1202));
     }
     assert_eq!(script.timeout(1202), [10]);
-    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, regardless of retransmissions
-    // meanwhile.
+    // RFC 6582 §3.2 step 4: the recovery is over. Two from 11, regardless of retransmissions during
+    // the recovery.
     assert!(!script.sender.in_recovery());
     assert_eq!(script.ack(1302, 11), [11, 12]);
 }
@@ -116,7 +116,7 @@ fn rfc6582_3_2_step_4_after_a_timeout_recover_is_all_that_was_sent() {
     // 10 to 13 left, and 0 again, which is lost once more. recover = 13.
     assert_eq!(script.timeout(1102), [0]);
     assert!(!script.sender.in_recovery());
-    // The receiver had the rest: everything up to 13 is acknowledged at once; two from 14.
+    // The receiver had the rest, so everything up to 13 is acknowledged together; two from 14.
     assert_eq!(script.ack(1202, 14), [14, 15]);
     // Duplicates of 14 are no loss …
     for at in 1203..1207 {

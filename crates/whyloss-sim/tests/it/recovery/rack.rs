@@ -23,8 +23,8 @@ fn twice(script: &mut Script, at: u64, next: u64, sequence: u64) -> Vec<u64> {
     script.leave(at)
 }
 
-/// 0 is detected as lost at 102. FlightSize 10 makes ssthresh 5; RecoverFS = 10; three are
-/// delivered, and 10 − 3 − 1 = 6 in flight: ⌈3 · 5/10⌉ = 2 leave.
+/// Returns a script in which 0 is detected as lost at 102. FlightSize 10 makes ssthresh 5;
+/// RecoverFS = 10; three are delivered, and 10 − 3 − 1 = 6 are in flight: ⌈3 · 5/10⌉ = 2 leave.
 fn found() -> Script {
     let mut script = Script::after_ten(&rack());
     assert_eq!(script.sack(102, 0, &[1..4]), [0, 10]);
@@ -174,7 +174,8 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_a_loss() {
     assert_eq!(script.ack(500, 2), [2]);
     let (cwnd, _) = script.windows();
     assert!(cwnd > 10_000, "nobody knows yet");
-    // Beyond the probe, and nothing says that it came twice. Two had left from 1 on: two at least.
+    // The answer is beyond the probe and reports no duplicate. 1 and 2 were in flight: two at
+    // least.
     assert_eq!(script.ack(600, 3), [3]);
     assert_eq!(script.windows(), (2000, 2000));
     assert_eq!(script.sender.fast_recoveries(), 0);
@@ -183,7 +184,7 @@ fn rfc8985_7_4_a_loss_that_the_probe_repaired_is_a_loss() {
 #[test]
 fn rfc8985_7_4_a_needless_probe_is_no_loss() {
     for reported in [true, false] {
-        // The answer was late, and the probe's says that 1 came twice, or nothing.
+        // The answer was late. The probe's answer reports that 1 came twice, or nothing.
         let mut script = probed();
         assert_eq!(script.ack(450, 2), [2]);
         let before = script.windows();

@@ -35,7 +35,7 @@ impl Arrivals {
         said(self.0.on_segment(ms(at), &segment))
     }
 
-    /// The delayed acknowledgement, due at `at` and not before.
+    /// Returns the delayed acknowledgement, which is due at `at` and not earlier.
     fn delayed(&mut self, at: u64) -> Option<Said> {
         assert_eq!(self.0.next_timeout(), ms(at));
         assert_eq!(self.0.on_timeout(ms(at) - Duration::from_nanos(1)), None);
@@ -43,7 +43,7 @@ impl Arrivals {
     }
 }
 
-/// Acknowledgements wait for 100 ms.
+/// Returns options under which acknowledgements wait for 100 ms.
 fn delaying() -> Options {
     Options::rfc(MSS)
 }
@@ -72,7 +72,7 @@ fn rfc5681_4_2_within_the_delay_of_the_first_unacknowledged_segment() {
         assert_eq!(receiver.at(1000, 0), None);
         assert_eq!(receiver.delayed(1000 + delay), Some(plain(1)));
         assert_eq!(receiver.0.next_timeout(), Time::MAX);
-        // The delay counts from the arrival, not from a heartbeat.
+        // The delay counts from the arrival, not from a periodic timer.
         assert_eq!(receiver.at(2017, 1), None);
         assert_eq!(receiver.delayed(2017 + delay), Some(plain(2)));
     }
@@ -135,7 +135,7 @@ fn rfc9293_3_10_7_4_at_once_on_what_had_arrived() {
     assert_eq!(receiver.0.next_timeout(), Time::MAX);
     assert_eq!(receiver.at(24, 2), Some(plain(3)));
     assert_eq!(receiver.0.duplicates(), 2);
-    // A segment beyond the window is refused with an acknowledgement.
+    // A segment beyond the window is dropped, but answered by an acknowledgement.
     let mut narrow = Arrivals::new(&Options {
         receive_window: 4,
         ..delaying()

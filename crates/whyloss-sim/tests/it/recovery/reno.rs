@@ -68,8 +68,8 @@ fn rfc5681_3_2_step_by_step() {
     // in flight.
     assert_eq!(script.ack(105, 3), [3]);
     assert_eq!(script.windows().1, 6500);
-    // Step 4: each duplicate is one more; 6 + 7 = 13 are none too many with the seventh. Step 5:
-    // the eighth lets one go.
+    // Step 4: each duplicate adds one. With the seventh, 6 + 7 = 13 equal the segments in flight.
+    // Step 5: the eighth releases one.
     for at in 106..110 {
         assert_eq!(script.ack(at, 3), []);
     }
@@ -104,7 +104,7 @@ fn a_lost_retransmission_waits_for_the_timer() {
         for i in 0..9 {
             script.sack(100 + i, 0, &[1..2 + i]);
         }
-        // Five of ten are the window; what left since are 10 to 13, whose duplicates release more,
+        // The window is five of ten. 10 to 13 left since; their duplicates release more segments,
         // but never 0.
         for i in 0..4 {
             let left = script.sack(200 + i, 0, &[1..11 + i]);
@@ -125,7 +125,7 @@ fn rfc3042_a_new_segment_for_each_of_two_duplicates() {
         });
         assert_eq!(script.ack(100, 0), [10], "{recovery:?}");
         assert_eq!(script.ack(101, 0), [11]);
-        // The window is what it was, and no more than it and two leave.
+        // The window is unchanged, and at most two segments beyond it leave.
         assert_eq!(script.windows(), (10_000, u64::MAX));
         // The third is the loss: half of ten, not of twelve (RFC 5681 §3.2 step 2).
         assert_eq!(script.ack(102, 0), [0]);

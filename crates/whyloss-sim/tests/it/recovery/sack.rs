@@ -1,7 +1,7 @@
 //! Recovery by selective acknowledgements (RFC 6675).
 //!
-//! L is the third highest sacked segment: what is not sacked below it is lost. pipe counts what is
-//! not sacked from L up, and retransmitted ones.
+//! L is the third highest sacked segment: segments below it that are not sacked are lost. pipe
+//! counts the segments from L up that are not sacked, and retransmitted ones.
 
 use whyloss_sim::host::tcp::{Options, Recovery};
 
@@ -11,7 +11,7 @@ fn sack() -> Options {
     options(Recovery::Sack)
 }
 
-/// Ten segments and no more; all have left.
+/// Returns a script in which ten segments, and no more, have left.
 fn ten() -> Script {
     let mut script = Script::new(&Options {
         segments: Some(10),
@@ -21,7 +21,7 @@ fn ten() -> Script {
     script
 }
 
-/// 0 is found lost at 102: the window is five, pipe = 6 + 1.
+/// Finds 0 lost at 102: the window is five, pipe = 6 + 1.
 fn found(script: &mut Script) {
     assert_eq!(script.sack(100, 0, &[1..2]), []);
     assert_eq!(script.sack(101, 0, &[1..3]), []);
@@ -70,14 +70,14 @@ fn rfc6675_4_next_seg_rules_1_and_2() {
     assert_eq!(script.sack(103, 0, &[5..6, 1..4]), []);
     // 7: L = 3; pipe = (10 − 3 − 3) + 1 = 5.
     assert_eq!(script.sack(104, 0, &[7..8, 5..6, 1..4]), []);
-    // 8: L = 5; pipe = (10 − 5 − 3) + 1 = 3. Rule 1: 4 is lost. 6 is not: only two lie above it.
-    // Rule 2: 10.
+    // 8: L = 5; pipe = (10 − 5 − 3) + 1 = 3. Rule 1: 4 is lost. 6 is not, because only two are
+    // above it. Rule 2: 10.
     assert_eq!(script.sack(105, 0, &[7..9, 5..6, 1..4]), [4, 10]);
     // 9: L = 7; pipe = (11 − 7 − 3) + 2 = 3. Now 6 is; then 11.
     assert_eq!(script.sack(106, 0, &[7..10, 5..6, 1..4]), [6, 11]);
     // 0 arrives: pipe = {10, 11} + {4, 6} = 4.
     assert_eq!(script.sack(202, 4, &[7..10, 5..6]), [12]);
-    // 4 does: {10, 11, 12} + {6} = 4. 10 does: L = 8; {11, 12, 13} + {6} = 4.
+    // 4 arrives: {10, 11, 12} + {6} = 4. 10 arrives: L = 8; {11, 12, 13} + {6} = 4.
     assert_eq!(script.sack(205, 6, &[7..10]), [13]);
     assert_eq!(script.sack(206, 6, &[7..11]), [14]);
     // 6: the recovery ends above 9. Five from 11; CA has not begun.
@@ -104,8 +104,8 @@ fn rfc6675_4_next_seg_rule_3_when_there_is_nothing_new() {
 
 #[test]
 fn rfc6675_4_next_seg_rule_4_not_before_the_first_retransmission_was_passed() {
-    // 0, 8 and 9 are lost. Step 4.3 sets RescueRxt to segment 0, and the rule wants HighACK above
-    // it.
+    // 0, 8 and 9 are lost. Step 4.3 sets RescueRxt to segment 0, and the rule requires a HighACK
+    // above it.
     let mut script = ten();
     found(&mut script);
     // 4 to 7: pipe = {8, 9} + 1 = 3 in the end, but no rule marks the tail as lost.
@@ -169,7 +169,7 @@ fn rfc6675_5_1_none_begins_below_what_was_sent_before_a_timeout() {
 
 #[test]
 fn rfc6675_5_1_one_may_begin_at_it() {
-    // HighACK = RecoveryPoint is enough; NewReno wants more.
+    // HighACK = RecoveryPoint is enough; NewReno requires more.
     let mut script = Script::after_ten(&sack());
     assert_eq!(script.timeout(1000), [0]);
     assert_eq!(script.ack(1100, 3), [3, 4]);

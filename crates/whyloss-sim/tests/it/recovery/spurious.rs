@@ -11,8 +11,8 @@ use whyloss_sim::host::tcp::{Options, Recovery};
 use super::echoing;
 use crate::script::{Script, ms, options};
 
-/// After the spike: the timer of segment 0 expires at 1000, and the acknowledgements of the ten
-/// originals, whose stamps say 0, come from 1201 on.
+/// Returns a script after the spike: the timer of segment 0 expires at 1000. The acknowledgements
+/// of the ten originals, whose stamps are 0, come at 1201 and later.
 ///
 /// ssthresh = 5, the window 1. Slow start opens two per acknowledgement: 1 and 2, 3 and 4, 5 and 6,
 /// 7 and 8, and is over at five. Congestion avoidance: from 5 the fifth sends 9, the sixth to ninth
@@ -66,14 +66,14 @@ fn reno_cuts_once_more() {
     assert_eq!(script.ack(1302, 10), []);
     assert_eq!(script.ack(1303, 10), [10]);
     assert_eq!(script.windows(), (3000, 3000));
-    // 3 + 3 are six; each further duplicate lets one leave.
+    // 3 + 3 are six; each later duplicate releases one.
     assert_eq!(script.ack(1304, 10), [16]);
     assert_eq!(script.sender.fast_recoveries(), 1);
 }
 
 #[test]
 fn limited_transmit_spends_two_duplicates() {
-    // RFC 3042 with RFC 6582: no recovery may begin, two new segments leave all the same.
+    // RFC 3042 with RFC 6582: no recovery may begin, but two new segments leave.
     let mut script = after_the_spike(&Options {
         limited_transmit: true,
         ..options(Recovery::NewReno)
@@ -97,8 +97,8 @@ fn the_spike_is_measured_where_stamps_tell_it() {
 #[test]
 fn rfc5682_and_rfc3522_are_absent() {
     // F-RTO would answer the first acknowledgement with two new segments, 10 and 11, and take the
-    // second for proof; Eifel would see at the first that its echo, 0, is older than the
-    // retransmission of 1000. Ours sends 1 and 2 again.
+    // second as proof. Eifel would see at the first that its echo, 0, is older than the
+    // retransmission of 1000. These senders send 1 and 2 again.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut script = Script::after_ten(&options(recovery));
         script.timeout(1000);
@@ -109,7 +109,8 @@ fn rfc5682_and_rfc3522_are_absent() {
 
 #[test]
 fn a_late_acknowledgement_of_everything_spares_the_copies() {
-    // The acknowledgements were lost but for the last: only segment 0 was sent in vain. Two from 10.
+    // All acknowledgements except the last were lost: only segment 0 was sent needlessly. Two from
+    // 10.
     for recovery in [Recovery::Reno, Recovery::NewReno, Recovery::Sack] {
         let mut script = Script::after_ten(&options(recovery));
         script.timeout(1000);

@@ -8,7 +8,8 @@ use crate::script::{Script, ms, options};
 
 const ALL: [Recovery; 3] = [Recovery::Reno, Recovery::NewReno, Recovery::Sack];
 
-/// `segments` segments at first, and no minimum timeout, so that the formula is visible.
+/// Returns options with an initial window of this size and no minimum timeout, so that the formula
+/// is visible.
 fn bare(recovery: Recovery, initial_window: u32) -> Options {
     Options {
         initial_window,
@@ -33,8 +34,8 @@ fn rfc6298_2_2_and_2_3_the_formula() {
     // R = 100: SRTT = 100, RTTVAR = 50, RTO = 100 + 4·50.
     echoing(&mut script, 100, 1, 0);
     assert_eq!(script.sender.next_timeout(), ms(100 + 300));
-    // R' = 140: RTTVAR = ¾·50 + ¼·|100 − 140| = 47.5 by the SRTT before, SRTT = ⅞·100 + ⅛·140 =
-    // 105, RTO = 105 + 190. By the SRTT after it would be 290.
+    // R' = 140: RTTVAR = ¾·50 + ¼·|100 − 140| = 47.5 with the old SRTT, SRTT = ⅞·100 + ⅛·140 = 105,
+    // RTO = 105 + 190. With the new SRTT, it would be 290.
     echoing(&mut script, 140, 2, 0);
     assert_eq!(script.sender.next_timeout(), ms(140 + 295));
     // R" = 60: RTTVAR = ¾·47.5 + ¼·45 = 46.875, SRTT = ⅞·105 + ⅛·60 = 99.375, RTO = 99.375 + 187.5.
@@ -74,7 +75,7 @@ fn rfc6298_3_nothing_is_measured_on_what_was_sent_again_without_stamps() {
         assert_eq!(script.ack(at, 0), []);
     }
     assert_eq!(script.ack(102, 0), [0, 4]);
-    // Segment 4, the first new one since, is timed instead: 80 ms, RTO = 80 + 4·40.
+    // Segment 4, the first new one after that, is timed instead: 80 ms, RTO = 80 + 4·40.
     assert_eq!(script.ack(150, 4), [5]);
     assert_eq!(script.sender.srtt(), None);
     assert_eq!(script.ack(182, 5), [6]);
@@ -91,8 +92,8 @@ fn rfc6298_5_1_starts_when_it_does_not_run() {
     assert_eq!(script.sender.next_timeout(), Time::MAX);
     assert_eq!(script.leave(30), [0]);
     assert_eq!(script.sender.next_timeout(), ms(1030));
-    // Nothing is outstanding at 130; what leaves 20 ms later starts it, what leaves after that does
-    // not.
+    // Nothing is outstanding at 130. The segment that leaves 20 ms later starts the timer; later
+    // ones do not.
     let ack = Ack {
         next: 1,
         echo: ms(30),
@@ -141,8 +142,8 @@ fn rfc6298_5_3_restarts_with_new_data_acknowledged_and_with_nothing_else() {
 
 #[test]
 fn a_fast_retransmit_restarts_the_timer() {
-    // RFC 6298 has no such rule; RFC 6675 §6 lets SACK do so. Ours do all, as BSD does, so that a
-    // retransmission has the whole timeout to arrive.
+    // RFC 6298 has no such rule; RFC 6675 §6 allows it for SACK. All recoveries here do so, like
+    // BSD, so that a retransmission has the whole timeout to arrive.
     for recovery in ALL {
         let mut script = Script::after_ten(&options(recovery));
         for (i, at) in (500..503).enumerate() {
@@ -191,8 +192,8 @@ fn rfc6298_5_clears_the_estimate_after_four_expiries() {
     assert_eq!(script.sender.srtt(), Some(Duration::from_millis(100)));
     script.timeout(4600);
     assert_eq!(script.sender.srtt(), None);
-    // The backed-off timeout remains: 16·300. The next measurement is a first one: 100 + 4·50, not
-    // 250.
+    // The backed-off timeout remains: 16·300. The next measurement counts as a first one: 100 +
+    // 4·50, not 250.
     assert_eq!(script.sender.next_timeout(), ms(4600 + 4800));
     echoing(&mut script, 4700, 2, 4600);
     assert_eq!(script.sender.next_timeout(), ms(4700 + 300));
@@ -200,9 +201,9 @@ fn rfc6298_5_clears_the_estimate_after_four_expiries() {
 
 #[test]
 fn rfc6298_5_7_is_not_followed() {
-    // The timer of segment 0, which stands for the SYN, expires; one segment follows (RFC 5681
-    // §3.1). RFC 6298 §5.7 wants 3 s for it. With stamps the handshake measured the round trip, so
-    // that the RTO is 1 s; without, it is what the back-off left, 2 s.
+    // The timer of segment 0, which represents the SYN, expires; one segment follows (RFC 5681
+    // §3.1). RFC 6298 §5.7 then requires 3 s. With stamps, the handshake has measured the round
+    // trip, so the RTO is 1 s. Without stamps, it is what the back-off left, 2 s.
     for (rtt_sampling, rto) in [
         (RttSampling::EveryAck, 1000),
         (RttSampling::OncePerWindow, 2000),
@@ -235,7 +236,7 @@ fn rfc5681_3_1_two_segments_at_least_and_no_less_for_the_same_loss() {
     assert_eq!(script.windows(), (1000, 5000));
     script.timeout(3000);
     assert_eq!(script.windows(), (1000, 5000));
-    // Another loss, once data came through: from 1 the window rose to 2, so 2 are in flight.
+    // Another loss, after data arrived: from 1 the window rose to 2, so 2 are in flight.
     assert_eq!(script.ack(3100, 1), [1, 2]);
     script.timeout(4100);
     assert_eq!(script.windows(), (1000, 2000));

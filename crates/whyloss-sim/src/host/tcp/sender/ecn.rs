@@ -1,8 +1,8 @@
 //! ECN at a connection's ends (RFC 3168 §6.1): the state of a sender and a receiver.
 //!
 //! ```text
-//! data            new segments are ECT; retransmissions are not (§6.1.5), nor are the segment that stands for the SYN, nor
-//!                 acknowledgements (§6.1.1, §6.1.4)
+//! data            new segments are ECT; retransmissions (§6.1.5), acknowledgements and the segment that represents the SYN
+//!                 (§6.1.1, §6.1.4) are not
 //! a mark arrives  every acknowledgement carries ECE until a segment carries CWR; a marked segment with CWR starts ECE
 //!                 again (§6.1.3)
 //! ECE arrives     the window is cut as at a congestion loss, without a classifier, at most once per window: not while
@@ -79,8 +79,8 @@ impl Sender {
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// Records that the window was cut after a loss that was found in this way, or by a mark
-    /// (`None`), or that a recovery begins without a cut.
+    /// Records a cut of the window, or a recovery that begins without a cut. `detection` says how
+    /// the loss was found; `None` means a mark.
     pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
         if let Some(cuts) = &mut self.ecn {
@@ -88,7 +88,7 @@ impl Sender {
             cuts.owed = true;
             match detection {
                 None => cuts.by_mark = sent,
-                // A lost retransmission is evidence of further congestion.
+                // A lost retransmission is evidence of more congestion.
                 Some(Detection::Timeout) => cuts.by_mark = 0,
                 _ => {}
             }

@@ -1,6 +1,6 @@
 //! The controller of a sender, kept small because a run may have many senders. Reno, small and the
 //! most common, is stored in place. Any other controller is behind a pointer and a virtual call,
-//! since the largest takes 25 times the room.
+//! because the largest takes 25 times the memory.
 
 use std::ops::{Deref, DerefMut};
 
@@ -19,7 +19,7 @@ pub(super) enum Held {
     Any(Pointed),
 }
 
-/// Any controller, ours or one from outside.
+/// Any controller, built in or from outside.
 pub(super) struct Pointed(Box<dyn Boxed>);
 
 impl Deref for Pointed {

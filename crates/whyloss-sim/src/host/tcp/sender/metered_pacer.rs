@@ -1,15 +1,15 @@
 //! The part of a sender that measures delivery rates and paces; only BBR, Copa and SCReAM have one.
 //!
-//! It remembers each segment of the window as it left, and reports deliveries and losses to the
-//! controller. It holds back segments that the pacing rate does not allow yet. A sender with a
-//! meter always does more than moving the edge, so other senders need no check.
+//! It stores a snapshot of each segment of the window as the segment left, and reports deliveries
+//! and losses to the controller. It holds back segments that the pacing rate does not allow yet. A
+//! sender with a meter always does more than moving the edge, so other senders pay nothing for it.
 //!
-//! A segment counts as lost in a recovery by RFC 6675's IsLost, when it is retransmitted although
-//! neither acknowledged nor lost, or when the retransmission timer expires. With RACK-TLP, it
-//! counts as lost by time. A retransmission counts as lost, and is repeated at once, when a segment
-//! that left three or more after it has arrived (RFC 9002's packet threshold). RFC 6675 waits for
-//! the timer instead, which a controller that tolerates losses cannot afford. Whether the
-//! controller is notified of a loss depends on the verdict about the current loss event
+//! A segment counts as lost in three cases: by RFC 6675's IsLost in a recovery, when it is
+//! retransmitted although neither acknowledged nor lost, and when the retransmission timer expires.
+//! With RACK-TLP, RACK decides. A retransmission counts as lost when a segment that left three or
+//! more after it has arrived (RFC 9002's packet threshold); it is then repeated immediately. RFC
+//! 6675 waits for the timer instead, which is too slow for a controller that tolerates losses. The
+//! controller is not notified of losses that the verdict on the current loss event spares
 //! ([`UnderPolicy::spares_losses`](whyloss::congestion::UnderPolicy::spares_losses)).
 
 use std::collections::VecDeque;
@@ -27,10 +27,10 @@ use whyloss::{Rate, Time};
 #[derive(Clone, Debug)]
 pub(super) struct MeteredPacer {
     path: DeliveryRate,
-    /// The snapshots of the segments from `first` on.
+    /// The snapshots of the segments, starting with `first`.
     segments: VecDeque<Snapshot>,
     first: u64,
-    /// The segment up to which [`MeteredPacer::lose`] has looked.
+    /// The segment up to which [`MeteredPacer::lose`] has searched.
     settled: u64,
     /// Retransmissions that are not yet known to have arrived, oldest first:
     /// `(transmission order, segment number)`.
@@ -90,7 +90,7 @@ impl MeteredPacer {
         !self.held_back
     }
 
-    /// Returns whether a segment has left before, and not all up to it have arrived.
+    /// Returns whether a segment has left and its snapshot is still stored.
     fn has_left(&self, sequence: u64) -> bool {
         sequence.wrapping_sub(self.first) < self.segments.len() as u64
     }
@@ -163,7 +163,8 @@ impl MeteredPacer {
         self.again.len() > before
     }
 
-    /// Returns the first segment whose retransmission was lost, and that has not arrived since.
+    /// Removes and returns the first segment whose retransmission was lost and that has not arrived
+    /// since.
     fn next_again(&mut self) -> Option<u64> {
         while let Some(sequence) = self.again.pop_front() {
             let mut segment = within(self.first, &mut self.segments, sequence..sequence + 1);
@@ -211,7 +212,7 @@ impl Sender {
         }
     }
 
-    /// Records the deliveries of an acknowledgement. Must come before the scoreboard's update.
+    /// Records the deliveries of an acknowledgement. Call this before the scoreboard's update.
     pub(super) fn meter_delivery(&mut self, now: Time, ack: &Ack) {
         let Some(meter) = &mut self.meter else {
             return;
@@ -255,7 +256,7 @@ impl Sender {
         }
     }
 
-    /// Passes the losses that time has just revealed to the controller.
+    /// Passes the losses that RACK has just found to the controller.
     pub(super) fn meter_found(&mut self, now: Time) {
         if let (Some(meter), Some(by_time)) = (&mut self.meter, &self.by_time) {
             for &lost in &by_time.rack.found {

@@ -11,8 +11,8 @@
 //!           was lost; an acknowledgement beyond it shows that the probe repaired a loss, which counts as any (§7.4)
 //! ```
 //!
-//! The timer does not run while no probe could leave. In the text of the RFC, it would expire then,
-//! and delay the retransmission timer.
+//! The timer does not run while no probe could leave. By the text of the RFC, it would expire even
+//! then and delay the retransmission timer.
 
 use whyloss::{Duration, Time};
 
@@ -23,7 +23,7 @@ use crate::host::tcp::Ack;
 pub(super) struct Probe {
     /// TLP.max_ack_delay, the time by which the receiver may delay an acknowledgement.
     ack_delay: Duration,
-    /// The time at which a probe is due; [`Time::MAX`] if none is planned.
+    /// When a probe is due; [`Time::MAX`] if none is planned.
     pub(super) at: Time,
     /// Whether a probe leaves next, even if the window is full.
     pub(super) leaves: bool,
@@ -48,8 +48,8 @@ impl Probe {
         }
     }
 
-    /// Starts the timer (§7.2). `lone` says that one segment is outstanding; `rto` is the expiry of
-    /// the retransmission timer.
+    /// Starts the timer (§7.2). `lone` means that one segment is outstanding; `rto` is the expiry
+    /// of the retransmission timer.
     pub(super) fn schedule(&mut self, now: Time, srtt: Duration, lone: bool, rto: Time) {
         if self.end.is_none() && self.measured {
             let delay = if lone { self.ack_delay } else { Duration::ZERO };

@@ -8,7 +8,7 @@
 //!            otherwise             count = max(delivered − out, segments that it delivers)   conservative bound (CRB)
 //!                                  + 1 if it moves the left edge and reveals no loss         slow start bound (SSRB)
 //!                                  count = min(count, ssthresh − inflight)
-//!            count = 1 if count and out are 0, so that the first loss is repaired at once
+//!            count = 1 if count and out are 0, so that the first loss is repaired immediately
 //!            cwnd  = inflight + count, the limit of segments in flight until the next acknowledgement
 //! ```
 //!
@@ -35,7 +35,7 @@ impl Prr {
     }
 
     /// Handles an acknowledgement, or the reordering timer, which delivers nothing. `in_flight`
-    /// segments are in flight afterwards. `safe` says that the left edge moves and no loss is
+    /// segments are in flight afterwards. `safe` means that the left edge moves and no loss is
     /// found.
     pub(super) fn on_ack(&mut self, delivered: u64, safe: bool, in_flight: u64, ssthresh: u64) {
         if delivered == 0 && self.out > 0 {
@@ -57,7 +57,7 @@ impl Prr {
         self.window
     }
 
-    /// Notes that a segment leaves.
+    /// Records that a segment leaves.
     pub(super) fn leave(&mut self) {
         self.out += 1;
     }
@@ -67,8 +67,8 @@ impl Prr {
 mod tests {
     use super::*;
 
-    /// Returns the segments that leave for each of these acknowledgements: (delivered, safe, in
-    /// flight), all that may.
+    /// Sends all segments that may leave after each acknowledgement: (delivered, safe, in flight).
+    /// Returns how many leave after each.
     fn sent(prr: &mut Prr, ssthresh: u64, acks: &[(u64, bool, u64)]) -> Vec<u64> {
         let leave = |&(delivered, safe, in_flight): &(u64, bool, u64)| {
             prr.on_ack(delivered, safe, in_flight, ssthresh);
@@ -90,18 +90,18 @@ mod tests {
             (1, false, 17),
             (3, false, 15),
         ];
-        // The last brings seven: ⌈7/2⌉ − 2.
+        // After the last one, seven are delivered: ⌈7/2⌉ − 2.
         assert_eq!(sent(&mut prr, 10, &acks), [1, 0, 1, 0, 2]);
     }
 
     #[test]
     fn what_leaves_is_bounded_while_less_is_in_flight() {
-        // Sixteen of twenty were lost: three are in flight, ten may be. CRB: no more than is
-        // delivered.
+        // Sixteen of twenty were lost: three are in flight, and ten may be. CRB: no more leave than
+        // are delivered.
         let mut prr = Prr::begin(20);
         let acks = [(1, false, 3), (1, false, 3), (2, false, 2)];
         assert_eq!(sent(&mut prr, 10, &acks), [1, 1, 2]);
-        // SSRB: one more while all goes well; and never past ssthresh.
+        // SSRB: one more leaves while no loss is found, but never beyond ssthresh.
         assert_eq!(
             sent(
                 &mut prr,
@@ -118,7 +118,7 @@ mod tests {
         for _ in 0..3 {
             prr.on_ack(1, false, 9, 10);
         }
-        // Three delivered, none out, one place.
+        // Three are delivered, none has left, and there is room for one.
         assert_eq!(prr.window(), 10);
         prr.on_ack(1, false, 5, 10);
         assert_eq!(prr.window(), 5 + 4);

@@ -1,4 +1,4 @@
-//! RACK (RFC 8985 §6): a segment is lost when one that left later has arrived and time enough for
+//! RACK (RFC 8985 §6): a segment is lost when one that left later has arrived and enough time for
 //! reordering has passed.
 //!
 //! ```text
@@ -15,11 +15,11 @@
 //! Departures are kept in order, so that step 5 looks only at segments that left before `xmit_ts`
 //! and have not arrived.
 //!
-//! Departs from the text in two places. *Step 2* ignores a retransmission if the echoed stamp is
-//! older. Here this holds only for cumulative acknowledgements, because a receiver with a gap
-//! echoes the stamp of the segment before the gap (RFC 7323 §4.3). Otherwise the sender would not
-//! notice the arrival of its own probe behind other losses of the tail. *`min_RTT`* is the smallest
-//! of the whole connection, not of a window of time.
+//! The code departs from the text in two points. *Step 2* ignores a retransmission if the echoed
+//! stamp is older. Here this holds only for cumulative acknowledgements, because a receiver with a
+//! gap echoes the stamp of the segment before the gap (RFC 7323 §4.3). Otherwise the sender would
+//! not notice the arrival of its own probe behind other losses of the tail. *`min_RTT`* is the
+//! minimum over the whole connection, not over a window of time.
 
 use std::collections::VecDeque;
 
@@ -42,13 +42,13 @@ enum State {
 /// An outstanding segment.
 #[derive(Clone, Copy, Debug)]
 struct Sent {
-    /// The time of the segment's last departure.
+    /// When the segment last left.
     left: Time,
     state: State,
     retransmitted: bool,
 }
 
-/// A segment that an acknowledgement says has arrived.
+/// A segment that an acknowledgement reports as arrived.
 #[derive(Clone, Copy, Debug)]
 struct Arrival {
     sequence: u64,
@@ -57,7 +57,7 @@ struct Arrival {
     sacked: bool,
 }
 
-/// The state of RACK: the times at which segments left.
+/// The state of RACK, which records when segments left.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
     /// The first segment that is not acknowledged.
@@ -88,7 +88,7 @@ pub(super) struct Rack {
     reo_wnd_persist: u32,
     dsack_round: Option<u64>,
     reo_wnd: Duration,
-    /// The time at which the reordering timer expires; [`Time::MAX`] if it does not run.
+    /// When the reordering timer expires; [`Time::MAX`] if it does not run.
     pub(super) reordering_at: Time,
 }
 
@@ -146,8 +146,8 @@ impl Rack {
         self.departures.push_back((now, sequence));
     }
 
-    /// Records the segments that an acknowledgement reports as arrived. Must come before the
-    /// scoreboard's update. Returns their number.
+    /// Records the segments that an acknowledgement reports as arrived, and returns their number.
+    /// Call this before the scoreboard's update.
     pub(super) fn arrive(&mut self, ack: &Ack, board: &Scoreboard, max: u64) -> u64 {
         self.arrivals.clear();
         while self.first < ack.next
@@ -269,7 +269,7 @@ impl Rack {
             if before && remaining <= Duration::ZERO {
                 self.lose(sequence);
             } else {
-                // Behind later departures, for a while.
+                // After the loop, these rotate back to the front.
                 self.departures.push_back((left, sequence));
                 kept += 1;
                 if before {
@@ -286,8 +286,8 @@ impl Rack {
     }
 
     /// Handles the expiry of the retransmission timer (§6.3): segment `una` and segments that left
-    /// long enough ago are lost. If the receiver has `reneged`, segments that had arrived are lost
-    /// too.
+    /// long enough ago are lost. If the receiver has `reneged`, segments that had arrived are also
+    /// lost.
     pub(super) fn on_timeout(&mut self, now: Time, una: u64, reneged: bool) {
         self.found.clear();
         let oldest = self.rtt + self.reo_wnd;
@@ -372,7 +372,7 @@ mod tests {
         }
     }
 
-    /// Segments 0 to 9 have left, one every ten milliseconds.
+    /// Returns the state after segments 0 to 9 have left, one every 10 ms.
     fn ten() -> Rack {
         let mut rack = Rack::default();
         for sequence in 0..10 {
@@ -381,7 +381,7 @@ mod tests {
         rack
     }
 
-    /// One sacked segment arrives after `at` milliseconds.
+    /// Handles the arrival of one sacked segment at `at` ms.
     fn sack(rack: &mut Rack, at: u64, sequence: u64) {
         let ack = Ack {
             next: 0,
@@ -394,7 +394,8 @@ mod tests {
 
     #[test]
     fn what_left_before_waits_for_the_reordering_window() {
-        // 4 left at 40 and takes 100: 0 to 3 are lost once they are 125 old, at 125, 135, 145, 155.
+        // Segment 4 left at 40 ms and takes 100 ms. Segments 0 to 3 are lost at an age of 125 ms:
+        // at 125, 135, 145 and 155 ms.
         let mut rack = ten();
         sack(&mut rack, 140, 4);
         rack.detect(ms(140), &conditions());
@@ -428,7 +429,8 @@ mod tests {
             sack(&mut rack, 140, 4);
             rack.detect(ms(140), &conditions);
             assert_eq!(rack.found, [0, 1, 2, 3]);
-            // 2 arrives below 4, for the first time, and took 121: there is a window from now on.
+            // Segment 2, which left once, arrives after segment 4: reordering is seen, so the
+            // window is no longer 0. The round trip is 121 ms.
             let mut rack = ten();
             sack(&mut rack, 140, 4);
             sack(&mut rack, 141, 2);
@@ -452,7 +454,7 @@ mod tests {
             rack.adapt(true, 10 * round, 10 * round + 10);
         }
         assert_eq!(window(&rack), Duration::from_millis(120));
-        // Sixteen recoveries without.
+        // Sixteen recoveries without a D-SACK.
         (0..15).for_each(|_| rack.end_recovery());
         assert_eq!(window(&rack), Duration::from_millis(120));
         rack.end_recovery();
@@ -463,7 +465,7 @@ mod tests {
     fn an_arrival_too_early_for_the_retransmission_says_nothing() {
         let mut rack = ten();
         rack.leave(9, ms(150));
-        // 60 ms later, where the smallest round trip is 100: the first copy.
+        // 60 ms is below the smallest round trip of 100 ms, so the first copy has arrived.
         sack(&mut rack, 210, 9);
         rack.detect(ms(210), &conditions());
         assert!(rack.found.is_empty());
@@ -476,15 +478,15 @@ mod tests {
 
     #[test]
     fn a_timeout_spares_what_left_lately() {
-        // Segment 4 took 100 ms, and the window was 25: at 160, segments sent up to 35 are lost,
-        // and the first segment in any case.
+        // Segment 4 took 100 ms, and the window is 25 ms. At 160 ms, segments sent by 35 ms are
+        // lost, and the first segment in any case.
         let mut rack = ten();
         sack(&mut rack, 140, 4);
         rack.leave(0, ms(145));
         rack.detect(ms(140), &conditions());
         rack.on_timeout(ms(160), 0, false);
         assert_eq!(rack.found, [0, 2, 3]);
-        // Segments that had arrived are gone, too, if the receiver reneged.
+        // If the receiver reneged, segments that had arrived are also lost.
         rack.on_timeout(ms(160), 0, true);
         assert_eq!(rack.found, [4]);
     }

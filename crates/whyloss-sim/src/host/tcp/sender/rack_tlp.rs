@@ -7,8 +7,8 @@
 //! timers           reordering, probe, retransmission; the last counts old departures as lost, and sends `una` again
 //! ```
 //!
-//! A loss among segments that left after a recovery or a timeout began starts another recovery when
-//! that ends.
+//! Segments that left after a recovery or a timeout began may be lost. Their losses start another
+//! recovery when the first one ends.
 
 use super::Sender;
 use super::probe::Probe;
@@ -91,8 +91,8 @@ impl Sender {
         }
     }
 
-    /// Measures the round trip of the echo, for the timer. Returns that of the newest segment that
-    /// arrived, which left at `newest`: it does not include the receiver's delay.
+    /// Measures the round trip of the echo for the timer. Returns the round trip of the newest
+    /// arrival, which left at `newest`, because it excludes the receiver's delay.
     fn measure_by_time(&mut self, now: Time, ack: &Ack, newest: Option<Time>) -> Option<Duration> {
         let by_echo = self.measure(now, ack)?;
         let (RttSampling::EveryAck, Some(left)) = (self.rtt_sampling, newest) else {
@@ -104,7 +104,7 @@ impl Sender {
         Some(rtt)
     }
 
-    /// Handles an acknowledgement although nothing is outstanding: it may answer a probe.
+    /// Handles an acknowledgement while nothing is outstanding, because it may answer a probe.
     pub(super) fn on_needless_ack(&mut self, ack: &Ack) {
         if let Some(by_time) = &mut self.by_time {
             by_time.probe.on_ack(ack, true);
@@ -222,7 +222,7 @@ impl Sender {
         };
         by_time.rack.detect(now, &conditions);
         let found = !by_time.rack.found.is_empty();
-        // These losses came after the beginning of the last repair and were not handled at its end.
+        // Losses that came after the last repair began and were not handled at its end.
         let left_over = by_time.rack.lost_end > self.una.max(self.recover);
         let repairs = self.in_recovery || by_time.after_timeout;
         if !repairs && (found || left_over) {
@@ -262,7 +262,7 @@ impl Sender {
     /// §7.4).
     fn on_repaired_by_probe(&mut self, now: Time, repaired: u64) {
         self.judge.on_repaired(repaired);
-        // The segments in flight, from the repaired one on, when it was retransmitted.
+        // The segments in flight when the repaired segment was retransmitted, itself included.
         let in_flight = self.nxt - repaired;
         let loss = self
             .loss_event(now, Detection::TimeThreshold, in_flight)
@@ -301,8 +301,8 @@ mod tests {
     use super::*;
     use crate::host::tcp::{Options, Recovery, SackBlocks};
 
-    /// An acknowledgement waits for a second segment, or for a hole: the round trip is that of the
-    /// newest segment that arrived, and the timer's that of the echo.
+    /// An acknowledgement waits for a second segment, or for a hole. The round trip is that of the
+    /// newest arrival, and the timer uses that of the echo.
     #[test]
     fn a_delayed_acknowledgement_measures_its_newest_segment() {
         let ms = |millis: u64| Time::from_nanos(millis * 1_000_000);

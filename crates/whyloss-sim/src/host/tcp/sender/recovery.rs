@@ -1,19 +1,19 @@
 //! Loss recovery: handles duplicates, selective acknowledgements and partial acknowledgements, for
-//! each [`Recovery`] but RACK-TLP.
+//! each [`Recovery`] except RACK-TLP.
 //!
 //! ```text
-//! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each further
+//! Reno, NewReno   third duplicate: retransmit una, the window is the controller's + 3 segments; each later
 //! (RFC 5681,      duplicate adds one. New acknowledgement: Reno ends the recovery; NewReno ends it at `recover`,
 //!  RFC 6582)      before that it retransmits una and takes the newly acknowledged segments − 1 off the window
-//! fast retransmit third duplicate: retransmit una. New acknowledgement: the window grows; three further duplicates are
+//! fast retransmit third duplicate: retransmit una. New acknowledgement: the window grows; three more duplicates are
 //! alone           another loss (`tcp-westwood.cc` 1.3 of ns-2)
 //! SACK            third duplicate with news, or IsLost(una): retransmit una; then send NextSeg as long as
 //! (RFC 6675)      pipe < window. Ends at `recover`
-//! RACK-TLP        by the times at which segments left: see `rack_tlp.rs`
+//! RACK-TLP        by departure times: see `rack_tlp.rs`
 //! ```
 //!
-//! After a timeout, `recover` is the highest segment sent: NewReno and SACK begin no recovery
-//! before it is acknowledged, since the duplicates may answer needless retransmissions (RFC 6582
+//! After a timeout, `recover` is the highest segment sent. NewReno and SACK begin no recovery
+//! before it is acknowledged, because duplicates may answer needless retransmissions (RFC 6582
 //! §4.1, RFC 6675 §5.1). The timer restarts when a recovery begins; NewReno restarts it for the
 //! first partial acknowledgement only (RFC 6582 §4, "impatient").
 
@@ -24,7 +24,7 @@ use whyloss::Time;
 use whyloss::event::{AckEvent, Detection};
 
 impl Sender {
-    /// Handles an acknowledgement out of order, or one that changes the order.
+    /// Handles an acknowledgement while the sender is alert, or one that makes it alert.
     #[cold]
     #[inline(never)]
     pub(super) fn on_ack_alert(&mut self, now: Time, ack: &Ack, stamped: Time) {
@@ -86,7 +86,7 @@ impl Sender {
         next
     }
 
-    /// Returns the next segment to leave as far as the window decides.
+    /// Returns the next segment in order, if the window allows it.
     #[inline]
     fn next_in_order(&mut self) -> Option<u64> {
         let next = self.nxt;
@@ -96,7 +96,7 @@ impl Sender {
         })
     }
 
-    /// Returns the next segment to leave as far as windows and losses decide.
+    /// Returns the next segment that windows and losses allow.
     fn next_unpaced(&mut self) -> Option<u64> {
         if self.handshaking && self.nxt > self.una {
             return None;
@@ -228,7 +228,7 @@ impl Sender {
         self.restart_timer(now);
     }
 
-    /// The deflated and inflated window of a fast recovery.
+    /// Opens the window of a fast recovery, with its inflation and deflation.
     fn open_inflated(&mut self) {
         let window = self.deflated_window() / u64::from(self.segment_size);
         self.open_to(window.saturating_add(u64::from(self.inflation)));
@@ -244,7 +244,7 @@ impl Sender {
         // duplicates had added, …
         let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
         self.inflation -= from_inflation;
-        // … then of its own.
+        // … then by the rest, from the controller's window.
         let own = acked - 1 - from_inflation;
         self.deflation = self.deflation.saturating_add(own);
         self.retransmit = true;

@@ -1,23 +1,24 @@
 //! The sender's scoreboard: selectively acknowledged segments, and the pipe algorithm (RFC 6675).
 //!
 //! ```text
-//! IsLost(s)  three or more sacked segments lie above s   ⇔  s < L, the third highest sacked segment
+//! IsLost(s)  three or more sacked segments are above s   ⇔  s < L, the third highest sacked segment
 //! pipe       = segments not sacked from L up  +  segments not sacked below HighRxt (retransmitted)
 //! NextSeg    1. the first hole from HighRxt that is lost   2. a new segment
 //!            3. the first hole from HighRxt below the highest sacked segment   4. once, the highest segment not sacked
 //! ```
 //!
 //! Everything is computed from the list of sacked ranges, without scanning the window. The list may
-//! have a hole for every other segment, so the number of sacked segments below a place is counted
-//! from the last place asked for. RFC 6675's other test for IsLost, three discontiguous ranges
-//! above s, follows from this one when sequence numbers count segments.
+//! have a hole for every other segment, so a count of sacked segments below a number continues from
+//! the last such count. RFC 6675's other test for IsLost, three discontiguous ranges above s,
+//! follows from this one when sequence numbers count segments.
 
 use std::ops::Range;
 
 use crate::host::tcp::ranges::Ranges;
 use crate::host::tcp::{Ack, Dialect};
 
-/// DupThresh: duplicates, or sacked segments above, that make a loss (RFC 6675 §2).
+/// DupThresh: the number of duplicates, or of sacked segments above, that indicates a loss (RFC
+/// 6675 §2).
 pub(super) const DUP_THRESH: u32 = 3;
 
 /// The state of segments between the cumulative acknowledgement and the highest one sent.
@@ -57,20 +58,20 @@ impl Scoreboard {
         }
     }
 
-    /// Counts as [`Self::count_below`] does, and continues from there next time.
+    /// Counts like [`Self::count_below`]; the next count continues from here.
     pub(super) fn count_from(&mut self, sequence: u64) -> u64 {
         let below = self.count_below(sequence);
         self.counted = (sequence, below);
         below
     }
 
-    /// Returns the first segment from `sequence` up that is not sacked.
+    /// Returns the first segment not below `sequence` that is not sacked.
     pub(super) fn hole_from(&self, sequence: u64) -> u64 {
         self.sacked.hole_from(sequence)
     }
 
-    /// Records the SACK blocks of `ack` up to `max`, and removes cumulatively acknowledged
-    /// segments. Returns the number of segments sacked for the first time.
+    /// Records the SACK blocks of `ack` up to `max` and removes cumulatively acknowledged segments.
+    /// Returns the number of segments sacked for the first time.
     pub(super) fn update(&mut self, ack: &Ack, max: u64) -> u64 {
         let (place, below) = &mut self.counted;
         let removed = self.sacked.remove_below(ack.next);
@@ -106,8 +107,7 @@ impl Scoreboard {
         self.counted = (0, 0);
     }
 
-    /// Returns whether the receiver reneged: the segment it asks for is one that it had sacked (RFC
-    /// 2018 §8).
+    /// Returns whether the receiver reneged: it expects a segment that it had sacked (RFC 2018 §8).
     pub(super) fn reneged(&self, una: u64) -> bool {
         self.sacked.first().is_some_and(|range| range.start <= una)
     }
@@ -128,11 +128,11 @@ impl Scoreboard {
     /// Begins a recovery with the retransmission of `una`.
     pub(super) fn begin(&mut self, una: u64) {
         self.high_rxt = una + 1;
-        // Step 4.3 of RFC 6675 §5: no rescue before that segment has arrived and more with it.
+        // Step 4.3 of RFC 6675 §5: no rescue until more than this segment has been acknowledged.
         self.rescue_beyond = una + 1;
     }
 
-    /// SetPipe (RFC 6675 §4), with segments up to `max` sent.
+    /// Sets the pipe (SetPipe, RFC 6675 §4), with segments up to `max` sent.
     pub(super) fn set_pipe(&mut self, una: u64, max: u64) {
         let lost_below = self.lost_below().max(una);
         let sacked_above = self.count.min(u64::from(DUP_THRESH));
@@ -169,8 +169,7 @@ impl Scoreboard {
         Some(next)
     }
 
-    /// Returns the first hole below `limit` that was not retransmitted, and marks it as
-    /// retransmitted.
+    /// Returns the first hole below `limit` that was not retransmitted. Marks it as retransmitted.
     fn retransmit_below(&mut self, una: u64, limit: u64) -> Option<u64> {
         let hole = self.sacked.hole_from(self.high_rxt.max(una));
         (hole < limit).then(|| {
@@ -219,7 +218,7 @@ mod tests {
 
     #[test]
     fn pipe_and_next_segment_by_hand() {
-        // 20 segments sent, 0, 2, 5 and 6 missing, 1, 3, 4 and 7 to 9 sacked.
+        // 20 segments are sent: 0, 2, 5 and 6 are missing; 1, 3, 4 and 7 to 9 are sacked.
         let mut board = Scoreboard::default();
         assert_eq!(board.update(&ack(0, &[7..10, 3..5, 1..2]), 20), 6);
         assert_eq!(board.lost_below(), 7);
@@ -234,7 +233,7 @@ mod tests {
         assert_eq!(board.retransmit_below(0, 10), None);
         board.set_pipe(0, 20);
         assert_eq!(board.pipe, 14);
-        // RescueRxt is segment 0: HighACK must lie above it.
+        // RescueRxt is segment 0: HighACK must be above it.
         assert_eq!(board.rescue(0, 20), None);
         assert_eq!(board.rescue(1, 20), None);
         assert_eq!(board.rescue(2, 20), Some(19));
@@ -270,7 +269,8 @@ mod tests {
             for (start, len) in blocks {
                 let una = una.min(start / 4);
                 board.update(&ack(una, &[start..start + len]), max);
-                // The count is right at any place, after any other place, and after changes below.
+                // Counts are right at any number, after a count at any other, and after changes
+                // below.
                 for place in [len * 5, start / 2, start + len] {
                     let below = (0..place).filter(|&s| board.sacked.find(s).is_some());
                     let below = below.count() as u64;

@@ -46,7 +46,7 @@ impl SentLog {
     }
 
     /// Records that all segments before `next` are acknowledged. Returns the round trip of the last
-    /// of them, unless it left more than once (Karn's rule).
+    /// one, unless it left more than once (Karn's rule).
     pub(super) fn acknowledge(&mut self, now: Time, next: u64) -> Option<Duration> {
         let last = next.checked_sub(1).and_then(|last| self.of(last));
         let count = next.saturating_sub(self.first) as usize;

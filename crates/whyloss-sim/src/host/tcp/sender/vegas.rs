@@ -4,8 +4,8 @@
 //! ```text
 //! each duplicate                        una is lost if it left longer ago than the fine-grained timeout, or at the
 //!                                       third: retransmit una; the window is the controller's + the duplicates, and
-//!                                       each further one adds a segment, until new data is acknowledged
-//! first and second new acknowledgement  the next segment is lost if it left longer ago than that: retransmit it, too;
+//!                                       each later one adds a segment, until new data is acknowledged
+//! first and second new acknowledgement  the next segment is also lost if it left longer ago than that: retransmit it;
 //! after a retransmission                otherwise the second acknowledgement is not checked. The window stays
 //! ```
 //!
@@ -25,7 +25,7 @@ use whyloss::event::Detection;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Vegas {
     pub(super) sent: SentLog,
-    /// The number of new acknowledgements that will still be checked after a retransmission.
+    /// The number of new acknowledgements that are still to be checked after a retransmission.
     worried: u8,
     /// Whether the last loss was found by the retransmission timer.
     after_timeout: bool,
@@ -53,7 +53,7 @@ impl Sender {
         }
     }
 
-    /// Returns how many segments go alone: ns-2's Vegas opens its window with the second
+    /// Returns how many segments are sent alone: ns-2's Vegas opens its window with the second
     /// acknowledgement.
     pub(super) fn handshake_length(&self) -> u64 {
         match (self.recovery, self.dialect) {
