@@ -1,8 +1,8 @@
 //! Prints the loss and error rates of each plausible reading of the CDMA channel next to Table 1 of
 //! Cen, Cosman and Voelker (2002).
 //!
-//! usage: `cargo run --release -p whyloss-cdma --example readings [TRIALS [READING]]` (100 by default, as in the
-//! paper; all readings, or the one of this name)
+//! usage: `cargo run --release -p whyloss-cdma --example readings [TRIALS [READING]]` (by default,
+//! 100 trials as in the paper, and all readings)
 
 use whyloss_cdma::{Convolution, Energy, Interference, Level, Parameters, Received, Trial};
 use whyloss_link::Streams;
@@ -85,7 +85,7 @@ fn by_chip(p: &mut Parameters) {
     p.doppler *= f64::from(p.spreading_gain);
 }
 
-/// Keeps the chip rate: at gain 32 a code bit lasts twice as long, and 2.62e-4 holds for gain 16.
+/// Keeps the chip rate: at gain 32, a code bit lasts twice as long, and 2.62e-4 holds for gain 16.
 fn fixed_bandwidth(p: &mut Parameters) {
     p.doppler *= f64::from(p.spreading_gain) / 16.0;
 }

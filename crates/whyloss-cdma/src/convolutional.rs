@@ -1,18 +1,18 @@
 //! Rate-1/2 convolutional codes and their soft-decision Viterbi decoder.
 //!
-//! Generators are the best known by free distance for each memory (J. G. Proakis, *Digital Communications*, table
-//! 8.2-1); those of memory 4 and 6 are also the rate-1/2 members of Hagenauer's rate-compatible families (IEEE Trans.
-//! Commun. 36, 1988), that of memory 8 the code of IS-95 and cdma2000. A block starts in state 0 and ends there after
-//! `memory` zero bits of tail.
+//! Generators are the best known by free distance for each memory (J. G. Proakis, *Digital
+//! Communications*, table 8.2-1). Those of memory 4 and 6 are also the rate-1/2 members of
+//! Hagenauer's rate-compatible families (IEEE Trans. Commun. 36, 1988). IS-95 and cdma2000 use the
+//! code of memory 8. A block starts in state 0 and ends there after `memory` zero bits of tail.
 //!
-//! The decoder gets its speed from plain Rust that works on 16 blocks at a time, one per lane. Path
-//! metrics have 8 bits, and each operation covers a row of lanes. A state is the last `memory`
-//! bits, the newest lowest, so states j and j + S/2 lead to 2j and 2j + 1. Both generators have
-//! both end taps, so the four branches of such a butterfly carry one pair of code bits and its
-//! complement. Metrics count the soft values of the code bits that a path contradicts. Any state
-//! can be reached from any other in `memory` steps, so two metrics differ by at most
-//! `2·memory·soft_max`. With `2·(memory + 2)·soft_max < 255`, only paths from a wrong start
-//! saturate. These lie beyond that difference in any case, so decoding is exact.
+//! For speed, the decoder works on 16 blocks at a time, one per lane. Path metrics have 8 bits, and
+//! each operation covers a row of lanes. A state is the last `memory` bits, the newest lowest, so
+//! states j and j + S/2 lead to 2j and 2j + 1. Both generators have both end taps, so the four
+//! branches of such a butterfly carry one pair of code bits and its complement. Metrics count the
+//! soft values of the code bits that a path contradicts. Any state can be reached from any other in
+//! `memory` steps, so two metrics differ by at most `2·memory·soft_max`. With `2·(memory +
+//! 2)·soft_max < 255`, only paths from a wrong start saturate. These are beyond that difference in
+//! any case, so decoding is exact.
 
 /// The number of blocks that are decoded at a time.
 pub(super) const LANES: usize = 16;
@@ -26,7 +26,8 @@ pub(super) struct Code {
     memory: usize,
     /// Both code bits, as 0..4, for each content of the register; the newest bit is the lowest.
     outputs: Vec<u8>,
-    /// The code bits on the branch from each state j < S/2 with input 0, which fills the register with 2j.
+    /// The code bits on the branch from each state j < S/2 with input 0, which fills the register
+    /// with 2j.
     butterflies: Vec<u8>,
 }
 
@@ -73,9 +74,9 @@ impl Code {
     /// Returns which blocks are certain to be decoded correctly, whatever they carry. `soft` holds
     /// their soft values, two rows per bit, positive where they favour the bit that was sent.
     ///
-    /// The code is linear and the channel symmetric, so the all-zero block stands for all. It
-    /// survives if no other path into state 0 is ever as good as the path that never left it. The
-    /// check needs no decisions and no trace back.
+    /// The code is linear and the channel symmetric, so the all-zero block represents all blocks.
+    /// It survives if no other path into state 0 is ever as good as the path that never left it.
+    /// The check needs no decisions and no trace back.
     pub(super) fn survivors(&self, soft: &[Row<i8>]) -> Row<bool> {
         let mut paths = Paths::new(self);
         let mut beaten = [0_u8; LANES];
@@ -91,7 +92,7 @@ impl Code {
         beaten.map(|beaten| beaten == 0)
     }
 
-    /// Returns the most likely information bits of each block; `soft` are two rows per bit,
+    /// Returns the most likely information bits of each block; `soft` has two rows per bit,
     /// positive where they favour a zero.
     pub(super) fn decode(&self, soft: &[Row<i8>]) -> Row<Vec<bool>> {
         let states = 1 << self.memory;
@@ -130,7 +131,7 @@ struct Paths {
 
 impl Paths {
     fn new(code: &Code) -> Self {
-        // Higher than the cost of any path when it first leaves state 0.
+        // Exceeds the largest difference of two metrics, so paths from other start states lose.
         let reach = 2 * code.memory as u8 * code.soft_max() as u8 + 1;
         let mut metrics = vec![[reach; LANES]; 1 << code.memory];
         metrics[0] = [0; LANES];
@@ -190,7 +191,7 @@ impl Paths {
     }
 }
 
-// Rows are passed by value, so that the compiler knows that they do not overlap.
+// Rows are passed by value, so that the compiler can rely on their not overlapping.
 
 #[inline]
 fn add(a: Row<u8>, b: Row<u8>) -> Row<u8> {
@@ -232,7 +233,7 @@ mod tests {
 
     use super::*;
 
-    /// The block in one lane among others of noise.
+    /// Returns rows with the block in one lane and noise in the others.
     fn rows(soft: &[i8], lane: usize) -> Vec<Row<i8>> {
         let row = |(i, &soft): (usize, &i8)| {
             let mut row: Row<i8> = core::array::from_fn(|j| ((i * 7 + j * 5) % 19) as i8 - 9);
@@ -252,7 +253,8 @@ mod tests {
         code.survivors(&rows(soft, lane))[lane]
     }
 
-    /// The cost of sending `info`: the soft values that its code bits contradict.
+    /// Returns the cost of sending `info`: the sum of the soft values that its code bits
+    /// contradict.
     fn cost(code: &Code, info: &[bool], soft: &[i8]) -> i32 {
         let bits = code.encode(info);
         let against = bits
@@ -262,7 +264,7 @@ mod tests {
         against.map(|(_, soft)| i32::from(soft.abs())).sum()
     }
 
-    /// The lowest cost of any block, and how many blocks have it, by trying them all.
+    /// Tries all blocks. Returns the lowest cost and the number of blocks that have it.
     fn by_force(code: &Code, soft: &[i8]) -> (i32, usize) {
         let len = soft.len() / 2 - code.memory;
         let costs = (0..1_u32 << len).map(|word| {
@@ -276,7 +278,8 @@ mod tests {
         })
     }
 
-    /// A textbook decoder with one integer per state and whole paths. Returns the lowest cost.
+    /// Decodes like a textbook, with one integer per state and whole paths. Returns the lowest
+    /// cost.
     fn textbook(code: &Code, soft: &[i8]) -> i32 {
         let mut metrics = vec![i32::MAX / 2; 1 << code.memory];
         metrics[0] = 0;
@@ -299,7 +302,7 @@ mod tests {
         metrics[0]
     }
 
-    /// The smallest number of ones in a block that is not all zero.
+    /// Returns the smallest number of ones in a block that is not all zero.
     fn free_distance(code: &Code) -> usize {
         let blocks = (1..1_u32 << 12).map(|word| {
             let info: Vec<bool> = (0..12).map(|i| word >> i & 1 != 0).collect();

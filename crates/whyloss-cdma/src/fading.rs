@@ -1,4 +1,5 @@
-//! Rayleigh fading of several paths with Clarke's Doppler spectrum, and the power that a RAKE receiver collects.
+//! Rayleigh fading of several paths with Clarke's Doppler spectrum, and the power that a RAKE
+//! receiver collects.
 //!
 //! ```text
 //! α_l(t)   complex normal, independent per path, E|α_l|² = 1/L        (Rayleigh)
@@ -10,37 +11,38 @@
 //! to each side. Its response is the square root of Clarke's spectrum, `S(f) ∝ 1/√(f_D² − f²)`. The
 //! correlation then meets Bessel's function within 0.01 over two periods (tested). The values are
 //! exactly normal and stationary from the first symbol. A sum of a few sinusoids would make deep
-//! fades too rare. About 16 filtered values per Doppler period; cubic interpolation doubles them,
-//! and a second one gives the power at each symbol.
+//! fades too rare. There are about 16 filtered values per Doppler period. A cubic interpolation
+//! doubles them, and a second one gives the power at each symbol.
 
 use super::noise::Normal;
 use whyloss_link::Random;
 
-/// Maximum number of paths.
+/// The maximum number of paths.
 pub(super) const MAX_PATHS: u32 = 8;
 /// The half width of the filter, in Doppler periods.
 const PERIODS: f64 = 10.0;
-/// Minimum number of filtered values per Doppler period.
+/// The minimum number of filtered values per Doppler period.
 const PER_PERIOD: f64 = 16.0;
 
 /// The real and imaginary parts of four paths, which fill two vector registers.
 type Group = [f32; 8];
 
 pub(super) struct Fading {
-    /// Half of the symmetric filter, from its centre on.
+    /// The half of the symmetric filter that starts at its centre.
     taps: Vec<f32>,
-    /// White noise, oldest first, per group of four paths: the last `window` are under the filter.
+    /// White noise per group of four paths, oldest first; the last `window` values are under the
+    /// filter.
     white: Vec<Vec<Group>>,
     window: usize,
     /// The last four filtered values per group, oldest first.
     filtered: Vec<[Group; 4]>,
     paths: usize,
-    /// The power at the last four nodes; nodes lie `spacing` symbols apart, two per filtered value.
+    /// The power at the last four nodes, which are `spacing` symbols apart, two per filtered value.
     nodes: [f32; 4],
-    /// The power at the node between this filtered value and the last, still to come.
+    /// The power at the node between this filtered value and the last, which is returned next.
     midpoint: Option<f32>,
     spacing: usize,
-    /// Powers of the current span, from `used` on still to be handed out.
+    /// Powers of the current span; those with an index of at least `used` are still unused.
     span: Vec<f32>,
     used: usize,
 }
@@ -109,7 +111,7 @@ impl Fading {
         }
     }
 
-    /// Moves on by one node. Nodes lie alternately at a filtered value and half-way to the next
+    /// Advances by one node. Nodes are alternately at a filtered value and half-way to the next
     /// one.
     fn next_node(&mut self, normal: &Normal, random: &mut Random) {
         let power = if let Some(power) = self.midpoint.take() {
@@ -126,8 +128,8 @@ impl Fading {
         self.nodes[3] = power;
     }
 
-    /// Returns the sum over the paths of the squared magnitude of `value` of the four filtered
-    /// values.
+    /// Applies `value` to the last four filtered values of each path. Returns the sum of the
+    /// squared magnitudes.
     fn power(&self, value: impl Fn([f32; 4]) -> f32) -> f32 {
         let parts = self
             .filtered
@@ -165,8 +167,8 @@ impl Fading {
     }
 }
 
-/// Returns half of the symmetric filter, from its centre on. `energy` is the sum of squares over
-/// the whole filter, and `step` the Doppler periods per filtered value.
+/// Returns the half of the symmetric filter that starts at its centre. `energy` is the sum of
+/// squares over the whole filter, and `step` the Doppler periods per filtered value.
 ///
 /// Clarke's spectrum is cut into bins a twentieth of f_D wide. A bin's share is the difference of
 /// `asin(f/f_D)/π` at its edges. The response is the cosine series of the shares' square roots.
@@ -217,7 +219,7 @@ mod tests {
         }
     }
 
-    /// Powers of `n` symbols.
+    /// Returns the powers of `n` symbols.
     fn powers(paths: usize, doppler: f64, n: usize, seed: u64) -> Vec<f32> {
         let normal = Normal::new();
         let mut random = Streams::new(seed).stream("fading", 0);
@@ -232,8 +234,9 @@ mod tests {
 
     #[test]
     fn power_is_gamma_distributed() {
-        // One path: P(g < x) = 1 − e^−x; four of mean 1/4: 1 − e^−4x·Σ_{k<4} (4x)^k/k!. 4 000 Doppler periods have about
-        // 8 000 independent values; correlated samples make σ about √(P(1−P)/8 000); 4 σ.
+        // One path: P(g < x) = 1 − e^−x; four of mean 1/4: 1 − e^−4x·Σ_{k<4} (4x)^k/k!. 4 000
+        // Doppler periods have about 8 000 independent values; correlated samples make σ about
+        // √(P(1−P)/8 000); 4 σ.
         for (paths, tail) in [(1_usize, 0), (4, 3)] {
             let powers = powers(paths, 0.004, 1_000_000, 1);
             for x in [0.1, 0.3, 0.6, 1.0, 1.5, 2.5] {

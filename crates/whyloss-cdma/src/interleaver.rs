@@ -1,7 +1,7 @@
 //! The block interleaver: code bits are written into a rectangle by rows and sent by columns.
 //!
-//! Neighbours in the code are sent as far apart as the rectangle has rows. Cells beyond the block stay empty and are not
-//! sent.
+//! Neighbours in the code are sent as far apart as the rectangle has rows. Cells beyond the block
+//! stay empty and are not sent.
 
 /// Returns the number of columns of the smallest square that holds `len` bits. In a square,
 /// neighbours in the code are far apart on the air, and vice versa.
@@ -10,7 +10,7 @@ pub(super) fn square(len: usize) -> usize {
     if side * side < len { side + 1 } else { side }
 }
 
-/// Returns the place on the air of each code bit of a block of `len` bits, in a rectangle of
+/// Returns the position on the air of each code bit of a block of `len` bits, in a rectangle of
 /// `columns` columns (at least 1).
 pub(super) fn places(len: usize, columns: usize) -> Vec<u32> {
     let mut places = vec![0; len];

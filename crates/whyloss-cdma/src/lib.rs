@@ -1,4 +1,5 @@
-//! The CDMA radio channel of Cen, Cosman and Voelker (MMCN 2002, section 5.2, Table 1), from its physics.
+//! The CDMA radio channel of Cen, Cosman and Voelker (MMCN 2002, section 5.2, Table 1), from its
+//! physics.
 //!
 //! Their error patterns came from a simulation "based on" Zhao, Cosman and Milstein, *Tradeoffs of
 //! source coding, channel coding and spreading in CDMA systems* (MILCOM 2000): convolutional code,
@@ -12,13 +13,13 @@
 //!
 //! RAKE output for a code bit b = ±1 of unit energy:   y = g·b + √(g·σ²)·ν,   g = Σ_l |α_l|²,  ν ~ N(0, 1)
 //! σ² = N₀/(2·E_s) + I,      E_s = E_b/2 (E_b per information bit) or E_b (per code bit)
-//! I  = 0 | (K − 1)/(3N) | (K − 1/L)/(3N)     without | other users' | also the own other paths' interference
+//! I  = 0 | (K − 1)/(3N) | (K − 1/L)/(3N)     no interference | by other users | also by the user's other paths
 //! packet lost ⇔ any decoded information bit wrong
 //! ```
 //!
-//! The interference terms are the Gaussian approximation for asynchronous users with random sequences (Pursley 1977; with
-//! multipath, L equal paths and L RAKE fingers, Eng and Milstein 1995). Perfect channel estimates, no power control, no
-//! shadowing.
+//! The interference terms are the Gaussian approximation for asynchronous users with random
+//! sequences (Pursley 1977). Eng and Milstein (1995) give it for multipath, with L equal paths and
+//! L RAKE fingers. Channel estimates are perfect; there is no power control and no shadowing.
 //!
 //! The paper leaves these points open; [`Parameters::cen`] takes these readings:
 //!
@@ -36,11 +37,11 @@
 //! These readings together do not give Table 1: they lose 74, 77 and 59 % of packets, against 7.8,
 //! 3.1 and 1.0 %. No reading tried alone does either. With E_b per code bit and an interleaver of
 //! 32 columns, the bit error rates are 7.1e-5, 2.9e-5 and 1.1e-5 (the paper: 8.7e-5, 2.8e-5,
-//! 7.1e-6), and the losses 2.6, 1.5 and 0.5 %. With E_b on each path and memory 4, the losses and
-//! bursts of the high level are near (9.7 %; 27 % of bursts of length two, 5 % longer). The example
-//! `readings` prints them all. Until the original parameters are found, use
-//! [`BurstRenewal::cen`](whyloss_link::channel::BurstRenewal::cen), which meets the stated rates. This channel
-//! shows the effect of the physics on packets.
+//! 7.1e-6), and the losses 2.6, 1.5 and 0.5 %. With E_b on each path and memory 4, the high level
+//! comes close: 9.7 % of packets are lost, and 27 % of bursts have two packets, 5 % more. The
+//! example `readings` prints all results. Until the original parameters are found, use
+//! [`BurstRenewal::cen`](whyloss_link::channel::BurstRenewal::cen), which meets the stated rates.
+//! This channel shows the effect of the physics on packets.
 #![forbid(unsafe_code)]
 
 mod convolutional;
@@ -278,7 +279,7 @@ impl Parameters {
     }
 }
 
-/// Refuses a `value` that is NaN or outside `range`.
+/// Rejects a `value` that is NaN or outside `range`.
 fn in_range(
     name: &'static str,
     value: f64,
@@ -319,7 +320,7 @@ impl Quantiser {
         // After adding 1.5·2²³, the low bits hold the integer nearest to a small number.
         const ROUND: f32 = 12_582_912.0;
         for ((out, &power), &noise) in out.iter_mut().zip(powers).zip(noise) {
-            // IEEE square roots are exact to the last bit everywhere.
+            // IEEE square roots are the same to the last bit on all machines.
             let y = self.scale * rake_output(power, self.deviation * noise);
             *out = (y.clamp(-self.max, self.max) + ROUND).to_bits() as i8;
         }

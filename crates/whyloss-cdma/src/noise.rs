@@ -2,28 +2,29 @@
 //! 2000).
 //!
 //! 256 layers of equal area `V` cover `f(x) = exp(−x²/2)`, x > 0. A draw picks a layer and a point
-//! of its width, and accepts the point at once if it lies under the layer above (98.9 %). It takes
-//! half a word: 8 bits for the layer, and 24 others for the point with its sign. Numbers are `f32`,
-//! finer than any soft decision made from them.
+//! across its width. It accepts a point under the layer above (98.9 %) without another draw. It
+//! takes half a word: 8 bits for the layer, and 24 others for the point with its sign. Numbers are
+//! `f32`, finer than any soft decision made from them.
 
 use whyloss_link::Random;
 
 const LAYERS: usize = 256;
 /// The start of the tail, for 256 layers.
 const R: f64 = 3.654_152_885_361_009;
-/// The area of each layer, the lowest one with the tail.
+/// The area of each layer; the lowest layer includes the tail.
 const V: f64 = 0.004_928_673_233_992_336;
-/// The number of places in half a layer.
+/// The number of positions in half a layer.
 const PLACES: f64 = 8_388_608.0;
 
 pub(super) struct Normal {
-    /// The right edge of each layer, from the lowest (whose edge stands for its area) to the top.
+    /// The right edge of each layer, from bottom to top. The lowest entry is a virtual edge that
+    /// gives the bottom layer its area.
     edges: [f64; LAYERS + 1],
     /// The density f at the edges.
     heights: [f64; LAYERS + 1],
-    /// The width of a place in each layer: the edge divided by the number of places.
+    /// The width of a position in each layer: the edge divided by the number of positions.
     width: [f32; LAYERS],
-    /// The places below this lie under the layer above.
+    /// Positions with an index below this are under the layer above.
     inside: [i32; LAYERS],
 }
 
@@ -122,7 +123,7 @@ mod tests {
         assert!((moment(2) - 1.0).abs() < 4.0 * 0.000_71);
         assert!(moment(3).abs() < 4.0 * 0.0020);
         assert!((moment(4) - 3.0).abs() < 4.0 * 0.0049);
-        // Tails: P(|x| > t) = erfc(t/√2), beyond the last layer too; 4 σ.
+        // Tails: P(|x| > t) = erfc(t/√2), also beyond the last layer; 4 σ.
         for t in [0.5, 1.0, 2.0, 3.0, 3.8, 4.5] {
             let expected = libm::erfc(t / core::f64::consts::SQRT_2);
             let share = numbers.iter().filter(|x| f64::from(x.abs()) > t).count() as f64 / N as f64;
@@ -136,7 +137,7 @@ mod tests {
 
     #[test]
     fn the_layers_close_at_the_top() {
-        // The last layer's area too is V: edge·(1 − f(edge)).
+        // The area of the last layer is also V: edge·(1 − f(edge)).
         let top = Normal::new().edges[LAYERS - 1];
         assert!((top * (1.0 - density(top)) - V).abs() < 1e-9);
     }

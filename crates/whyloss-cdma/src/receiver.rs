@@ -8,7 +8,7 @@ use super::Trial;
 use super::convolutional::{Code, LANES};
 use whyloss_link::Random;
 
-/// Packets collected for one pass of the decoder, which decodes [`LANES`] packets at once.
+/// Packets collected for one pass of the decoder, which decodes [`LANES`] packets together.
 struct Batch {
     soft: Vec<[i8; LANES]>,
     slots: Vec<usize>,
@@ -93,7 +93,7 @@ impl Receiver {
         self.arrived.slots.clear();
     }
 
-    /// Encodes random bits for the packets in doubt, and decodes them.
+    /// Encodes random bits for the packets in doubt and decodes them.
     fn decode(&mut self, random: &mut Random) {
         let batch = &mut self.doubtful;
         let sent: Vec<Vec<bool>> = (0..batch.slots.len())

@@ -3,12 +3,12 @@
 use super::*;
 use whyloss_link::Streams;
 
-/// Q(x), the tail of the normal distribution.
+/// Returns Q(x), the tail of the normal distribution.
 fn q(x: f64) -> f64 {
     0.5 * libm::erfc(x / core::f64::consts::SQRT_2)
 }
 
-/// Share of uncoded bits that the RAKE gets wrong.
+/// Returns the share of uncoded bits that the RAKE gets wrong.
 fn uncoded(powers: &[f32], variance: f64, seed: u64) -> f64 {
     let mut noise = vec![0.0; powers.len()];
     Normal::new().fill(&mut Streams::new(seed).stream("noise", 0), &mut noise);
@@ -52,8 +52,8 @@ fn one_steady_path_is_the_gaussian_channel() {
 
 #[test]
 fn combined_rayleigh_paths_give_proakis_error_rate() {
-    // L branches of mean SNR γ each (Proakis, Digital Communications, 14.4-15): with μ = √(γ/(1+γ)),
-    // P = ((1−μ)/2)^L · Σ_{k<L} C(L−1+k, k)·((1+μ)/2)^k.
+    // L branches of mean SNR γ each (Proakis, Digital Communications, 14.4-15): with μ =
+    // √(γ/(1+γ)), P = ((1−μ)/2)^L · Σ_{k<L} C(L−1+k, k)·((1+μ)/2)^k.
     for (paths, db) in [(1_u32, 4.0), (1, 10.0), (2, 6.0), (4, 1.0), (4, 4.0)] {
         let es_n0 = libm::pow(10.0, db / 10.0);
         let gamma = es_n0 / f64::from(paths);
@@ -66,7 +66,8 @@ fn combined_rayleigh_paths_give_proakis_error_rate() {
         }
         let expected = libm::pow((1.0 - mu) / 2.0, f64::from(paths)) * sum;
 
-        // Batches of 40 Doppler periods; the interval is Student's at 99.9 % with 63 degrees of freedom (3.45).
+        // Batches of 40 Doppler periods; the interval is Student's at 99.9 % with 63 degrees of
+        // freedom (3.45).
         let normal = Normal::new();
         let mut random = Streams::new(5).stream("fading", u64::from(paths));
         let mut fading = Fading::new(paths as usize, 0.002, &normal, &mut random);
@@ -110,7 +111,7 @@ fn noise_alone_loses_every_packet() {
     };
     let trial = deaf.trial(10, Streams::new(1).stream("cdma", 0)).unwrap();
     assert_eq!(trial.lost, [true; 10]);
-    // A coin per bit: σ = 0.003; 4 σ.
+    // Each bit is decided at random: σ = 0.003; 4 σ.
     assert!((trial.bit_errors as f64 / trial.bits as f64 - 0.5).abs() < 0.012);
 }
 
