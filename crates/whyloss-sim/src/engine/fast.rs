@@ -1,7 +1,9 @@
 //! The fast engine: the plain one with fewer events. It is fast for three reasons:
 //!
-//! - Events come only where a packet may have to wait for others. In a dumbbell, a packet and its
-//!   acknowledgement take one, where the plain engine takes six. `shortcuts` proves why.
+//! - A FIFO link computes a packet's wait and arrival as soon as it gets the packet, if it gets its
+//!   packets in order. So an event is needed only where packets of several links or ends meet. In a
+//!   dumbbell, a packet and its acknowledgement take one, where the plain engine takes six.
+//!   `shortcuts` proves why.
 //! - It is compiled for each observer, and computes only what that observer needs.
 //! - A packet is 48 bytes in a ring (`parcel.rs`, `transit.rs`), and an event is one word
 //!   (`event_queue.rs`): a time and an entity. The entity's state tells what the event means.

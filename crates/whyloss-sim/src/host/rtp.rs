@@ -101,7 +101,7 @@ pub struct CallResult {
     pub shown: u64,
     /// The number of shown frames that were late.
     pub late: u64,
-    /// The number of times that the picture froze for longer than `late`.
+    /// The number of freezes that last longer than the call's setting `late`.
     pub freezes: u64,
     /// The total time of the freezes.
     pub frozen: Duration,

@@ -12,9 +12,9 @@
 //!
 //! **Licence.** The source sends packets of one size, by timers. Where it also sends as an answer
 //! comes, as RACK does, those packets take the same links. Only the flow uses the links to its
-//! gate. They are fused with each other, can decide immediately, and have neither a channel nor a
-//! discipline nor a change of delay. None after the first is slower than it, so packets never wait
-//! on those, and only the first one's queue loses packets.
+//! gate. They are fused with each other, and *bare* (`map.rs`): only a full queue loses packets. None
+//! after the first is slower than it, so packets never wait on those, and only the first one's
+//! queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
 //! Only this flow's packets enter them, and they do so in the order of their deadlines, so sending
@@ -22,9 +22,9 @@
 //! An acknowledgement or a true cause may reach the source in between. The source then first acts
 //! as of the deadlines that have passed (`Ends::catch_up`), so it has the state that it would have
 //! with a wake-up at each deadline. It does the same at the end of the run. A packet that the queue
-//! of the first link loses is lost at its deadline, and its cause is reported in that step. A loss
-//! at a later link could have a time in the past, and the source could have judged without its
-//! cause.
+//! of the first link loses is lost at its deadline, and its cause is reported in that step. If a
+//! later link lost it, that time could be over when the source acts, and its judge could have
+//! decided already.
 
 use whyloss::Duration;
 

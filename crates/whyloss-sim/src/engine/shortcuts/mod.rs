@@ -6,6 +6,14 @@
 //! fills in [`Licences`]. From them come the [table of hops](super::hops), the gates, and which
 //! busy links are prompt; during the run, the engine only reads these.
 //!
+//! # Why results stay the same
+//!
+//! A link, a source or a sink reacts only to its own inputs: packets, deadlines and true causes,
+//! each with its time. It draws its own random numbers. So the results are the same if each part
+//! gets the same inputs, with the same times, in the same order as in the plain engine. It does not
+//! matter when the engine hands them over. A shortcut hands some inputs over early or late, and its
+//! proof shows that their order stays.
+//!
 //! # An example
 //!
 //! Two TCP flows whose sinks acknowledge each packet immediately share a bottleneck, link 2. Ten
@@ -48,25 +56,25 @@
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
 //! A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait on
-//! a link follows from the distances between them (`spacing.rs`). A packet may wait on a fused
-//! link, whose queue is computed ahead of time, and stop before a link on which packets never wait.
+//! a link follows from the distances between them (`spacing.rs`). This matters to *merge* and
+//! *stretch* only.
 //!
 //! # Parts that run ahead of the events
 //!
 //! All proofs rest on the [order of events](super) and on this table:
 //!
 //! ```text
-//! part           worked out                                    sees all in order, because
-//! fused link     ahead: in the step of the link before it      one link feeds it, or it is a merge
-//! fused sink     ahead: as its packet leaves its last stop     its deadline is an event of its own
-//! fused source   ahead: with an answer that it foresees        others are parked until their time
-//! late source    late: when its packet is at its gate        it catches up before other news
-//! busy link      in time: at its turns                         it is not fused
-//! truth          in time: when its packet is at the loss       ends that are ahead learn it ahead
+//! part           worked out                                   its inputs keep their order, because
+//! fused link     ahead: in the step of the link before it     one link feeds it, or it is a merge
+//! fused sink     ahead: as its packet leaves its last stop    earlier deadlines come first
+//! fused source   ahead: with an answer that it foresees       other answers wait for their time
+//! late source    late: when its packet is at its gate         it catches up before other inputs
+//! busy link      in time: at its turns                        it is not fused
+//! truth          in time: when its packet is at the loss      ends that are ahead get it ahead
 //! ```
 //!
-//! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into it, and
-//! it is part of no branch.
+//! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into a busy
+//! link, and no branch has one.
 //!
 //! [`Simulation::without`](crate::Simulation::without) turns one shortcut off, and `whyloss bench
 //! --ablate` measures what each saves.

@@ -1,9 +1,9 @@
 //! Links on which packets never wait, and the smallest distance between their packets. Shortcuts
 //! [merge](super::sinks) and [stretch](super::stretch) rest on it.
 //!
-//! **Claim.** Let all packets of a link have one size, and let two of them that follow each other
-//! come at least a distance apart that is no shorter than their transmission time. Then none waits.
-//! If the link is even, each takes the same time, so they leave it at least that distance apart.
+//! **Claim.** If all packets of a link have one size, and arrive at least a distance *d* apart that
+//! is no less than their transmission time, none waits. If the link is also *even* (`map.rs`), they
+//! leave it at least *d* apart.
 //!
 //! **Proof.** By induction over the packets. The first finds the link idle. Each later one comes
 //! when the transmission of the one before is over, so it also finds the link idle. It leaves after
@@ -31,7 +31,7 @@ use super::map::{Answers, Feeder, Map};
 pub(super) struct Spacing(Vec<Option<Duration>>);
 
 impl Spacing {
-    /// Finds these links by induction along the ways: each round finds more, until none is found.
+    /// Finds these links by induction along the ways, until a round finds no further link.
     pub(super) fn new(map: &Map, feeders: &[Feeder], merges: &[Option<Duration>]) -> Self {
         let sizes = map.sizes();
         let mut spacing = Self(vec![None; map.links.len()]);

@@ -3,11 +3,11 @@
 //! **Idea.** Where packets come at least one transmission time apart, each finds the link idle and
 //! takes the same time to cross it. The link need not decide.
 //!
-//! **Licence.** Packets never wait on the link (`spacing.rs`). Neither a channel nor a discipline
-//! is in the way. Nothing observes links.
+//! **Licence.** Packets never wait on the link (`spacing.rs`). The link is *bare* (`map.rs`): only a
+//! full queue loses packets. Nothing observes links.
 //!
-//! **Proof.** By the claim of `spacing.rs`, the packet would arrive its crossing after it enters
-//! the link. The link itself does not see the packet, so its own decisions would be wrong from then
+//! **Proof.** By the claim of `spacing.rs`, the packet would arrive one crossing time after it
+//! enters the link. The link itself does not see the packet, so its own decisions would be wrong from then
 //! on. But it makes none: the licence is the link's, so every way over it crosses it as part of a
 //! stretch.
 //!
