@@ -55,7 +55,7 @@ pub struct Plan {
 /// One point of a plan.
 #[derive(Clone, Debug)]
 pub struct Point {
-    /// The value of each axis, in the order of the axes.
+    /// The value in the column of each axis, in the order of the axes.
     pub shown: Vec<Setting>,
     /// The settings as pairs of key and TOML value.
     pub set: Vec<(String, String)>,

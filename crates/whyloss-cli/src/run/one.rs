@@ -49,7 +49,7 @@ pub(super) struct WriteArgs {
 enum TraceFormat {
     /// Text, for example for spreadsheets.
     Csv,
-    /// Compressed columns for data frames, a tenth of the size of CSV.
+    /// Compressed columns for data frames, a fifth of the size of CSV.
     #[cfg(feature = "parquet")]
     Parquet,
 }

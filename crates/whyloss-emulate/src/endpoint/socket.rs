@@ -78,8 +78,7 @@ impl Wire {
         })?;
         let ready = (|| {
             socket.set_nonblocking(true)?;
-            // Requests as much as the kernel allows, so that no burst is lost while this process
-            // waits to run.
+            // Requests 1 MiB, so that no burst is lost while this process waits to run.
             let _ = socket.set_recv_buffer_size(1 << 20);
             socket.bind(&SocketAddr::V4(at).into())?;
             setsockopt(&socket, ReceiveTimestampns, &true)?;

@@ -284,7 +284,7 @@ impl Contender {
 pub struct Found {
     /// The networks, ordered by index.
     pub networks: Vec<Network>,
-    /// The setting of the runs.
+    /// The options of the runs.
     pub setting: Setting,
     /// The number of replications of each contender in each network.
     pub seeds: u64,

@@ -63,7 +63,7 @@ pub fn plan(
         ..Axis::named(name.to_owned())
     };
     let first = networks.first().and_then(|first| first.scenario.clone());
-    // Without an additional flow, the last count has nothing to sum.
+    // Without harm, the last count has no flow to sum.
     let counts = &COUNTS[..COUNTS.len() - usize::from(!setting.harm)];
     let document = Document {
         scenario: first.clone(),

@@ -253,9 +253,9 @@ fn terms(setting: &Setting) -> [String; 4] {
     let seeds = setting.seeds;
     [
         format!("Judged flows run over {carrier}. Values are means over seeds 1 to {seeds}."),
-        "Told: the controller knows the cause of every loss. Shares of told are relative to the packets that it receives.".to_owned(),
+        "Told: a controller that is told the cause of every loss. A share of told is relative to the same controller, told.".to_owned(),
         "Harm: the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows; negative if it gains.".to_owned(),
-        "fqRTT is the classifier of quicly, isolated that of picoquic. A BDP is the product of bandwidth and round trip. Pictures omit CUBIC with fqRTT.".to_owned(),
+        "fqRTT is the classifier of quicly, isolated that of picoquic. A BDP is the product of bandwidth and round trip.".to_owned(),
     ]
 }
 

@@ -273,7 +273,7 @@ pub struct Statement<'a> {
     pub label: &'a str,
     /// The id of the statement; may be empty.
     pub id: &'a str,
-    /// The text of the statement.
+    /// The statement itself.
     pub text: &'a str,
     /// The evidence; may be empty.
     pub evidence: &'a str,

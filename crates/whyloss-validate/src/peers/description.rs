@@ -120,8 +120,8 @@ impl<'a> Asked<'a> {
 
     fn one(&self, answer: &[&str]) -> Result<Observed, PeerError> {
         let net = &self.case.scenario;
-        // The fields are the packets that arrived, were dropped, left, were corrupted and were
-        // marked, and the waiting time of those that left, if the peer reports it.
+        // The fields of a link: packets that arrived, were dropped, left, were corrupted, and were
+        // marked; then the waiting time of those that left, if the peer reports it.
         let mut links = vec![None; net.links.len()];
         let mut flows = vec![None; net.flows.len()];
         for &line in answer {
