@@ -29,14 +29,13 @@ use crate::threads::{self, MOST_JOBS};
 /// The maximum number of printed points with missing runs.
 const MOST_SHOWN: usize = 5;
 
-const HELP: &str = "Repeat the same command to resume an interrupted sweep.\n\n\
-                    Example: whyloss reproduce mar-fig-4 --plan --out plans && whyloss sweep plans/mar-fig-4.toml --out rows";
+const HELP: &str = "Example: whyloss reproduce mar-fig-4 --plan --out plans && whyloss sweep plans/mar-fig-4.toml --out rows";
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub(crate) struct SweepArgs {
     /// Plan of the sweep: a TOML file that names a scenario, axes, seeds and metrics.
-    /// `whyloss reproduce --plan` prints examples.
+    /// `whyloss reproduce ID --plan` prints examples.
     #[arg(value_name = "PLAN.toml")]
     plan: PathBuf,
     /// Write `rows.parquet` (a row per run) and an HTML page to this directory. Finished runs are

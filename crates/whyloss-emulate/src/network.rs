@@ -212,7 +212,8 @@ pub trait Watch<P> {
 }
 
 impl<P> Network<P> {
-    /// Creates a network without packets. `routes[a][b]` lists the links from host a to host b.
+    /// Creates a network without packets. `routes[a][b]` lists the indices in `plans` of the links
+    /// from host a to host b; `None` if they are not connected.
     pub fn new(plans: &[LinkPlan], routes: Vec<Vec<Option<Vec<usize>>>>, seed: u64) -> Self {
         let links = plans.iter().enumerate();
         let links: Vec<_> = links

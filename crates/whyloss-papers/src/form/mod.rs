@@ -233,7 +233,7 @@ impl Paper {
         fault.show(&self.file, &self.text)
     }
 
-    /// Returns the prefix of this paper's experiments.
+    /// Returns the paper's id, such as `cen`.
     pub fn id(&'static self) -> &'static str {
         self.document.id.get_ref()
     }
