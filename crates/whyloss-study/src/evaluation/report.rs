@@ -252,7 +252,7 @@ fn terms(setting: &Setting) -> [String; 4] {
     };
     let seeds = setting.seeds;
     [
-        format!("Judged flows run over {carrier}. Values are means over seeds 1 to {seeds}. Unless stated, the path has 10 Mbit/s and a round trip of 100 ms. A dash: no value, such as the time of a transfer that did not end."),
+        format!("Judged flows run over {carrier}. Values are means over seeds 1 to {seeds}. Unless stated, the path has 10 Mbit/s and a round trip of 100 ms. A dash: no value, such as for an unfinished transfer."),
         "Told: a controller that knows every cause. A share of told is relative to it, and may exceed 1.".to_owned(),
         "Harm: the share of throughput that a CUBIC or NewReno flow loses if judged flows replace CUBIC flows; negative if it gains.".to_owned(),
         "fqRTT is the classifier of quicly, isolated that of picoquic. BDP: bandwidth × round trip.".to_owned(),
