@@ -3,8 +3,9 @@
 //! Sleeping until the next packet and waking up costs many times more than moving a packet.
 //! Therefore a thread with frequent turns rests for a moment between them and then takes all
 //! packets that have arrived, as network cards moderate interrupts. When many packets leave in a
-//! turn, the next rest is longer. Turns that are further apart have no rests, and packets leave at
-//! their times.
+//! turn, the next rest is longer. No rest follows a turn that left packets for the next one, because
+//! a device drops those that find its queue full. Turns that are further apart have no rests, and
+//! packets leave at their times.
 
 use std::thread;
 use std::time::Duration;
@@ -29,6 +30,8 @@ pub(crate) struct Rests {
     crowd: u32,
     /// The number of packets that have left in the turn, if the caller counts them.
     pub(crate) left: usize,
+    /// Whether the turn took as many packets as a turn takes, so that more may wait.
+    pub(crate) more: bool,
 }
 
 impl Rests {
@@ -42,6 +45,7 @@ impl Rests {
         }
         self.last = now;
         self.left = 0;
+        self.more = false;
     }
 
     /// Returns whether turns are crowded.
@@ -58,7 +62,7 @@ impl Rests {
             self.crowd.saturating_sub(CROWD / 2)
         };
         let rest = if self.left < MANY { REST } else { LONG };
-        (self.crowd() && since < rest).then(|| rest - since)
+        (self.crowd() && since < rest && !self.more).then(|| rest - since)
     }
 }
 
@@ -74,6 +78,8 @@ mod tests {
             turns.left = left;
             assert_eq!(turns.rest(turns.last + 10_000), Some(rest - 10_000));
         }
+        turns.more = true;
+        assert_eq!(turns.rest(turns.last + 10_000), None);
     }
 
     /// Runs `turns` turns `gap` ns apart, and returns the number of turns that rested.

@@ -373,14 +373,17 @@ fn turn(
     };
     deliver(forwarder, places);
     for (from, _) in ready.iter().enumerate().filter(|(_, ready)| **ready) {
+        let mut more = true;
         for _ in 0..BURST {
-            if !take(forwarder, from, places, room).map_err(|source| RunError::Device {
+            more = take(forwarder, from, places, room).map_err(|source| RunError::Device {
                 host: names.hosts[from].clone(),
                 source,
-            })? {
+            })?;
+            if !more {
                 break;
             }
         }
+        forwarder.rests.more |= more;
     }
     Ok(())
 }
