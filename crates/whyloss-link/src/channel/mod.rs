@@ -426,7 +426,7 @@ mod tests {
             (slots.check(), "slots need a channel that loses packets"),
             (chain(0.6, 0.0), "loss is 0.6; it must be in [0, 1/(2"),
             (chain(0.1, nan), "stay is NaN"),
-            (chain(0.5, 1.0), "stay is 1, so that every packet"),
+            (chain(0.5, 1.0), "stay is 1, so every packet"),
             (timed(0), "mean_bad is 0"),
             (timed(-1), "mean_bad is -0.001"),
             // The coefficient of variation is below that of a geometric distribution, or the runs
