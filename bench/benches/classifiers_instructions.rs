@@ -28,8 +28,9 @@ const BUDGET_OF_TREES: u64 = 400;
 /// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC.
 const BUDGET_OF_SCHEME: u64 = 400;
 
-/// The limit per reported packet of the media estimator, which evaluates the trees at each loss.
-const BUDGET_OF_MEDIA: u64 = 560;
+/// The limit per reported packet of the media estimator, which evaluates the trees at each loss, and
+/// looks at each packet for bursts of a pacer.
+const BUDGET_OF_MEDIA: u64 = 600;
 /// The number of packets per report.
 const BATCH: u64 = 50;
 
