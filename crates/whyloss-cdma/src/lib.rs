@@ -50,8 +50,6 @@ mod interleaver;
 mod noise;
 mod receiver;
 
-use core::ops::RangeInclusive;
-
 use whyloss_link::Random;
 use whyloss_link::channel::ChannelError;
 
@@ -200,10 +198,10 @@ impl Parameters {
             ("interleaver_columns", columns, MANY, "at least 1"),
             ("packet_bytes", self.packet_bytes, 65_535, "1 to 65535"),
         ] {
-            in_range(name, f64::from(value), 1.0..=f64::from(most), expected)?;
+            ChannelError::in_range(name, f64::from(value), 1.0..=f64::from(most), expected)?;
         }
-        in_range("eb_n0_db", self.eb_n0_db, -50.0..=100.0, "in [-50, 100] dB")?;
-        in_range(
+        ChannelError::in_range("eb_n0_db", self.eb_n0_db, -50.0..=100.0, "in [-50, 100] dB")?;
+        ChannelError::in_range(
             "doppler",
             self.doppler,
             1e-7..=0.1,
@@ -277,23 +275,6 @@ impl Parameters {
         }
         receiver.finish(&mut random)
     }
-}
-
-/// Rejects a `value` that is NaN or outside `range`.
-fn in_range(
-    name: &'static str,
-    value: f64,
-    range: RangeInclusive<f64>,
-    expected: &'static str,
-) -> Result<(), ChannelError> {
-    if range.contains(&value) {
-        return Ok(());
-    }
-    Err(ChannelError::OutOfRange {
-        name,
-        value,
-        expected,
-    })
 }
 
 /// Converts combined power and noise into the soft values of a decoder.

@@ -18,7 +18,7 @@
 use std::sync::Arc;
 
 use super::ChannelError;
-use super::error::{in_range, probability};
+use super::error::probability;
 use crate::random::Random;
 
 /// Describes a channel with bursts of a stated length distribution. The good runs between them are
@@ -54,7 +54,7 @@ impl BurstRenewal {
     /// or no mixture reaches `good_run_cv`.
     pub fn check(&self) -> Result<(), ChannelError> {
         probability("loss", self.loss)?;
-        in_range(
+        ChannelError::in_range(
             "lengths",
             self.lengths.len() as f64,
             1.0..=65_536.0,
@@ -78,7 +78,7 @@ impl BurstRenewal {
         if let Some(cv) = self.good_run_cv {
             let mean = self.mean_good_run();
             let most = if mean < 2.0 { f64::NAN } else { 1000.0 };
-            in_range(
+            ChannelError::in_range(
                 "good_run_cv",
                 cv,
                 libm::sqrt(1.0 - 1.0 / mean)..=most,

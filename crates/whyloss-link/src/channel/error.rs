@@ -68,24 +68,29 @@ pub enum ChannelError {
     },
 }
 
-/// Rejects a `value` that is NaN or outside `range`.
-pub(super) fn in_range(
-    name: &'static str,
-    value: f64,
-    range: RangeInclusive<f64>,
-    expected: &'static str,
-) -> Result<(), ChannelError> {
-    if range.contains(&value) {
-        return Ok(());
+impl ChannelError {
+    /// Checks a parameter of a channel, inside or outside this crate.
+    ///
+    /// # Errors
+    /// Returns [`Self::OutOfRange`] if `value` is NaN or outside `range`.
+    pub fn in_range(
+        name: &'static str,
+        value: f64,
+        range: RangeInclusive<f64>,
+        expected: &'static str,
+    ) -> Result<(), Self> {
+        if range.contains(&value) {
+            return Ok(());
+        }
+        Err(Self::OutOfRange {
+            name,
+            value,
+            expected,
+        })
     }
-    Err(ChannelError::OutOfRange {
-        name,
-        value,
-        expected,
-    })
 }
 
 /// Rejects a `value` that is not a probability.
 pub(super) fn probability(name: &'static str, value: f64) -> Result<(), ChannelError> {
-    in_range(name, value, 0.0..=1.0, "a probability, in [0, 1]")
+    ChannelError::in_range(name, value, 0.0..=1.0, "a probability, in [0, 1]")
 }

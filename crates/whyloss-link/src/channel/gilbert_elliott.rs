@@ -42,7 +42,7 @@ impl GilbertElliott {
     pub fn from_loss_and_stay(loss: f64, stay: f64) -> Result<Self, ChannelError> {
         probability("stay", stay)?;
         // p_good_to_bad ≤ 1 bounds the loss by 1/(2 − stay).
-        super::error::in_range(
+        super::ChannelError::in_range(
             "loss",
             loss,
             0.0..=1.0 / (2.0 - stay),

@@ -104,7 +104,7 @@ impl ChannelSpec {
             Self::None | Self::Pattern { .. } | Self::TimedPattern { .. } => Ok(()),
             Self::Bernoulli { loss } => error::probability("loss", *loss),
             Self::BitErrors { rate } => {
-                error::in_range("rate", *rate, 0.0..=1.0, "bit errors per bit, in [0, 1]")
+                ChannelError::in_range("rate", *rate, 0.0..=1.0, "bit errors per bit, in [0, 1]")
             }
             Self::GilbertElliott(spec) => spec.check(),
             Self::TimedGilbertElliott(spec) => spec.check(),
@@ -113,7 +113,7 @@ impl ChannelSpec {
                 channel,
                 per_packet,
             } => {
-                error::in_range(
+                ChannelError::in_range(
                     "per_packet",
                     f64::from(*per_packet),
                     1.0..=1024.0,

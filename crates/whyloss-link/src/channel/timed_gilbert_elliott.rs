@@ -14,7 +14,7 @@
 use whyloss::{Duration, Time};
 
 use super::ChannelError;
-use super::error::{in_range, probability};
+use super::error::probability;
 use crate::random::{Random, Streams};
 
 /// The state is drawn anew after this many mean cycles without a packet. The old state has no
@@ -42,7 +42,7 @@ impl TimedGilbertElliott {
     /// [0, 1].
     pub fn check(&self) -> Result<(), ChannelError> {
         let mean = |name, mean: Duration| {
-            in_range(
+            ChannelError::in_range(
                 name,
                 mean.as_secs_f64(),
                 1e-9..=f64::INFINITY,
