@@ -91,8 +91,8 @@ struct Found {
     /// The number of packets that a CUBIC flow (TCP) delivered beside them in each network, with
     /// lossless channels.
     plain: Vec<f64>,
-    /// The rate over the satellite link, in Mbit/s.
-    satellite: f64,
+    /// The rate over the satellite link, in Mbit/s; `None` if a connection closed.
+    satellite: Option<f64>,
     /// The transfer time of each size over the satellite link, in seconds; `None` if the transfer
     /// did not finish.
     transfers: [Option<f64>; 3],
@@ -154,8 +154,11 @@ impl Job {
             }
             Self::Satellite(seed) => {
                 let found = run(&of_satellite(""), seed);
-                let bits = found.flows[0].application_bytes as f64 * 8e-6;
-                Some(bits / found.window.as_secs_f64())
+                let flow = &found.flows[0];
+                let bits = flow.application_bytes as f64 * 8e-6;
+                // A rate of an open and a closed connection would say nothing.
+                let open = flow.closed.is_none();
+                open.then(|| bits / found.window.as_secs_f64())
             }
             Self::Transfer(size, seed) => {
                 let more = format!(
@@ -181,16 +184,20 @@ fn find(row: Row) -> Found {
         found.map(|(_, value)| *value).collect()
     };
     let known = |values: Vec<Option<f64>>| values.into_iter().flatten().collect::<Vec<f64>>();
+    let mean_of_all = |values: Vec<Option<f64>>| {
+        let all: Option<Vec<f64>> = values.into_iter().collect();
+        all.map(|all| mean(&all))
+    };
     Found {
         drawn: known(of(&|job| matches!(job, Job::Drawn(_, Variant::Drawn)))),
         plain: known(of(&|job| {
             matches!(job, Job::Drawn(_, Variant::BesideClean))
         })),
-        satellite: mean(&known(of(&|job| matches!(job, Job::Satellite(_))))),
+        satellite: mean_of_all(of(&|job| matches!(job, Job::Satellite(_)))),
         transfers: [0, 1, 2].map(|size| {
-            let found = of(&|job| matches!(job, Job::Transfer(own, _) if own == size));
-            let all: Option<Vec<f64>> = found.into_iter().collect();
-            all.map(|all| mean(&all))
+            mean_of_all(of(
+                &|job| matches!(job, Job::Transfer(own, _) if own == size),
+            ))
         }),
     }
 }
@@ -217,10 +224,12 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> [
         quantile(&shares, 0.1).map_or(f64::NAN, |found| found.0),
         mean(&kept)
     );
-    let mut satellite = format!("| {stack} | {name} | {:.2} |", found.satellite);
+    let cell = |value: Option<f64>, digits: usize| {
+        value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
+    };
+    let mut satellite = format!("| {stack} | {name} | {} |", cell(found.satellite, 2));
     for seconds in found.transfers {
-        let seconds = seconds.map_or("–".to_owned(), |seconds| format!("{seconds:.1}"));
-        let _ = write!(satellite, " {seconds} |");
+        let _ = write!(satellite, " {} |", cell(seconds, 1));
     }
     [drawn, satellite]
 }
