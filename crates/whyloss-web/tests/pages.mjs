@@ -173,7 +173,7 @@ const checks = {
   },
 
   async "a run is watched, from its start to its last page"() {
-    const args = ["run", "scenarios/dumbbell.toml", "--set", "duration=20000 s", "--watch"];
+    const args = ["run", "scenarios/dumbbell.toml", "--set", "duration=20000 s", "--live"];
     const { child, ended, address } = await serve(args);
     try {
       const page = await open(address);

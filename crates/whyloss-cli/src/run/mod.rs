@@ -59,9 +59,10 @@ pub(crate) struct RunArgs {
     /// (SVG) and results (CSV, JSON).
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Serve the results page on localhost, and print its address. Keeps serving until Ctrl-C.
+    /// Serve the results page on localhost from the start of the run until Ctrl-C, and print its
+    /// address.
     #[arg(long)]
-    watch: bool,
+    live: bool,
     /// Simulate event by event, without shortcuts. The results are the same, but take several times
     /// as long.
     #[arg(long)]
@@ -122,11 +123,11 @@ pub(crate) fn run(
     let pool = threads::pool(args.jobs)?;
     let stop = stop_on_interrupt().map_err(CliError::Signal)?;
     let bar = Simulated::new(&name, seeds.len() as u64, scenario.end);
-    let live = args.watch.then(Live::start).transpose()?;
+    let live = args.live.then(Live::start).transpose()?;
     let timelines: Vec<Shared> = seeds
         .iter()
         .take(if args.out.is_some() { SEEDS_DRAWN } else { 1 })
-        .filter(|_| args.out.is_some() || args.watch)
+        .filter(|_| args.out.is_some() || args.live)
         .map(|_| Shared::new(Timeline::new(&scenario)))
         .collect();
     let job = Job {

@@ -1,4 +1,4 @@
-//! `whyloss run --watch`: serves the page of a run while it runs.
+//! `whyloss run --live`: serves the page of a run while it runs.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
