@@ -5,7 +5,7 @@
 figures.toml names the home of each figure and its copies, each by a pattern with groups. The groups of a copy must be those of
 the home. A pattern that matches nowhere, or twice, also fails, so that a changed sentence does not escape the check.
 
-Also holds each row of an experiment in reproduction.md to scores.txt: the scores, and the ids of the claims that fail.
+Also holds reproduction.md to scores.txt: the scores in an experiment's row, and the ids of failing claims in the list below it.
 """
 
 import pathlib
@@ -58,33 +58,30 @@ def scored() -> tuple[dict[str, Score], dict[str, set[str]]]:
 
 
 def experiments() -> list[str]:
-    """Return where the rows of experiments depart from the printed scores."""
+    """Return where the rows and the lists of experiments depart from the printed scores."""
     scores, failing = scored()
     wrong = []
     seen: list[str] = []
-    rows: list[list[str]] = []
-    for row in map(cells, REPRODUCTION.read_text().splitlines()):
-        if len(row) != 5:
+    text = REPRODUCTION.read_text()
+    # A bullet that begins with ids has the differences of these experiments, up to the next bullet of its level.
+    names = r"`[a-z]{3}-[a-z0-9-]+`(?:(?:, | to )`[a-z]{3}-[a-z0-9-]+`)*"
+    differences = dict(re.findall(rf"^- ({names})[:,](.*(?:\n  .*)*)", text, flags=re.M))
+    for row in map(cells, text.splitlines()):
+        if len(row) != 3 or not (named := re.match(names, row[0])):
             continue
-        if row[0]:
-            rows.append(row)
-        else:
-            # A row without a name continues the row above.
-            rows[-1][3] += " " + row[3]
-    for row in rows:
         ids: list[str] = []
         for first, last in re.findall(r"`([a-z]{3}-[a-z0-9-]+)`(?: to `([a-z0-9-]+)`)?", row[0]):
-            names = list(scores)
-            ids += names[names.index(first) : names.index(last or first) + 1]
-        if not ids:
-            continue
+            order = list(scores)
+            ids += order[order.index(first) : order.index(last or first) + 1]
         seen += ids
         total = tuple(map(sum, zip(*(scores[id] for id in ids), strict=True)))
         if (here := share(row[1]) + share(row[2])) != total:
             wrong.append(f"{REPRODUCTION}: {row[0]} has {here}, but {total} in {SCORES}")
-        missing = set().union(*(failing.get(id, set()) for id in ids)) - set(re.findall(r"[A-Z]{3}-A?\d+[a-z]?", row[3]))
+        told = re.findall(r"[A-Z]{3}-A?\d+[a-z]?", differences.pop(named[0], ""))
+        missing = set().union(*(failing.get(id, set()) for id in ids)) - set(told)
         if missing:
             wrong.append(f"{REPRODUCTION}: {row[0]} does not name {', '.join(sorted(missing))}, which fails")
+    wrong += [f"{REPRODUCTION}: {ids} has differences, but no row" for ids in differences]
     for id in scores:
         if any(scores[id]) and seen.count(id) != 1:
             wrong.append(f"{REPRODUCTION}: {id} has {seen.count(id)} rows; one should")
