@@ -59,8 +59,8 @@ const PEERS: [(&str, &str); 8] = [
     ("Copa", "copa"),
     ("Westwood", "westwood"),
     ("Vegas", "vegas"),
-    ("CUBIC, fqRTT", "cubic+fqrtt"),
-    ("CUBIC, isolated", "cubic+isolated"),
+    ("CUBIC+fqRTT", "cubic+fqrtt"),
+    ("CUBIC+isolated", "cubic+isolated"),
 ];
 
 impl Contender {

@@ -24,9 +24,10 @@ pub fn outcome(finding: &Finding) -> Outcome {
     }
     outcome.notes.clone_from(&criterion.notes);
     if let Some((runs, first)) = &finding.failed {
-        outcome
-            .notes
-            .push(format!("{runs} runs failed; the first: {first}."));
+        outcome.notes.push(format!(
+            "{runs} runs of {} failed; the first: {first}.",
+            criterion.id
+        ));
     }
     outcome
 }
@@ -86,7 +87,7 @@ fn panel(finding: &Finding, index: usize, measure: &Measure) -> Panel {
     // Eight colours distinguish eight lines. The line of fqRTT is omitted, because it nearly
     // coincides with CUBIC's.
     let series = finding.contenders.iter().zip(&finding.values);
-    let series = series.filter(|(contender, _)| contender.name != "CUBIC, fqRTT");
+    let series = series.filter(|(contender, _)| contender.name != "CUBIC+fqRTT");
     let series = series.enumerate().map(|(number, (contender, values))| {
         let look = if number < 8 { Look::Line } else { Look::Dashed };
         let points = xs.iter().zip(values);
@@ -315,13 +316,17 @@ pub fn criteria(outcomes: &[Outcome], setting: &Setting, left_out: &[Uncovered])
     text
 }
 
-/// Appends a section with the tables of each outcome.
+/// Appends a section with the tables of each outcome. A note appears once, where it first applies.
 fn push(text: &mut String, outcomes: &[Outcome]) {
+    let mut told: Vec<&str> = Vec::new();
     for outcome in outcomes {
         let _ = write!(text, "## {}\n\n", outcome.title);
         text.push_str(&markdown::tables(outcome, false));
         for note in &outcome.notes {
-            let _ = writeln!(text, "{note}\n");
+            if !told.contains(&note.as_str()) {
+                told.push(note);
+                let _ = writeln!(text, "{note}\n");
+            }
         }
     }
 }
