@@ -109,3 +109,13 @@ fn the_document_opens_with_the_result() {
                   a plain flow on average, and 8.6 % at worst.\n\n## ";
     assert!(text.contains(result), "{text}");
 }
+
+#[test]
+fn a_note_of_several_tables_appears_once() {
+    let overviews = ["a", "b"].map(|id| Outcome::new(id, id, 1).note("Shared.").note(id));
+    let text = report::document(&overviews, &setting("whyloss"), "x");
+    assert!(
+        text.ends_with("## a\n\nShared.\n\na\n\n## b\n\nb\n\n"),
+        "{text}"
+    );
+}
