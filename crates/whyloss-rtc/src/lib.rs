@@ -334,6 +334,6 @@ impl Estimator {
 }
 
 /// Compiles the code of the guide.
-#[cfg(all(doctest, feature = "rtc-interceptor"))]
+#[cfg(all(doctest, feature = "foreign"))]
 #[doc = include_str!("../../../docs/guides/rtc.md")]
 struct Guide;
