@@ -21,7 +21,7 @@ fn main() {
         tracker.on_packet(&arrival, told);
     }
     // The sender may announce its last packet, here 65 899.
-    tracker.finish(Some(65_900 - 65_536), Time::MAX, told);
+    tracker.finish(Some(65_899 - 65_536), Time::MAX, told);
 }
 
 /// Input from a socket and an RTP parser.
