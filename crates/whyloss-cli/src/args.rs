@@ -84,6 +84,7 @@ pub(crate) enum Command {
     /// schemes and recorded channels.
     List(ListArgs),
     /// Print the JSON Schema of scenario files, which editors use to complete and check them.
+    #[command(after_help = "Example: whyloss schema > scenario.schema.json")]
     Schema,
     /// Print a shell completion script.
     Completions(CompletionsArgs),

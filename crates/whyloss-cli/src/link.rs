@@ -37,7 +37,7 @@ const OUTPUT: &str = "Output";
 const TIMING: &str = "Timing";
 
 #[derive(Debug, Args)]
-#[command(after_help = AFTER)]
+#[command(before_help = EXAMPLES, after_help = AFTER, help_template = TEMPLATE)]
 #[expect(
     clippy::struct_excessive_bools,
     reason = "each is an option of the command"
@@ -146,15 +146,15 @@ pub(crate) struct LinkArgs {
     /// Stop all commands after this time, such as `60s`.
     #[arg(long, value_name = "TIME", help_heading = TIMING)]
     time: Option<String>,
-    /// Show rates, queues, losses and lateness during the run, on a page served on localhost and on
-    /// standard error if it is a terminal.
+    /// Serve a live page on localhost with rates, queues, losses and lateness; also print them if
+    /// standard error is a terminal.
     #[arg(long, help_heading = OUTPUT)]
     live: bool,
     /// Do not request real-time priority, and let idle cores sleep. Other programs then get more
     /// processor time, but more packets may be late.
     #[arg(long, help_heading = TIMING)]
     no_real_time: bool,
-    /// Print the summary only if something went wrong.
+    /// Print the summary only if packets left too late or the kernel dropped any.
     #[arg(long, help_heading = OUTPUT)]
     quiet: bool,
     /// Replay the packets logged in this directory over the same links in virtual time. Exit with 1
@@ -165,6 +165,14 @@ pub(crate) struct LinkArgs {
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<OsString>,
 }
+
+const EXAMPLES: &str = "Examples:\n  \
+                          whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl https://example.org\n  \
+                          whyloss link --udp 5000=127.0.0.1:6000 --rate 2mbit --delay 30ms --loss 0.05";
+
+/// The examples precede the usage: the options fill several screens.
+const TEMPLATE: &str =
+    "{about-with-newline}\n{before-help}{usage-heading} {usage}\n\n{all-args}{after-help}";
 
 const AFTER: &str = "CHANNEL:\n  \
                        none                no losses\n  \
@@ -180,9 +188,8 @@ const AFTER: &str = "CHANNEL:\n  \
                        WHYLOSS_CLIENT   address of the client\n  \
                        WHYLOSS_S1       with PATH.toml, address of the node `s1`; each node has such a variable\n  \
                        WHYLOSS_UDP      with --udp, listening address\n\
-                     A 6 at the end of a name (WHYLOSS_SERVER6) gives the IPv6 address.\n\n\
-                     Needs root, except with --udp. --both and --at also run in a user namespace with access to /dev/net/tun.\n\n\
-                     Example: whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl https://example.org";
+                     Each name with a 6 appended (WHYLOSS_SERVER6) holds the IPv6 address.\n\n\
+                     Needs root, except with --udp. --both and --at also run in a user namespace with access to /dev/net/tun.";
 
 fn at(text: &str) -> Result<(String, String), String> {
     match text.split_once('=') {

@@ -68,7 +68,7 @@ fn has(bytes: &[u8], part: &str) -> bool {
 }
 
 #[test]
-fn what_is_written_anonymised_names_nobody() {
+fn anonymised_output_has_no_names() {
     let here = Here::of_run("anonymised");
     let capture = here.file("radio.pcapng");
     let names = ["10.0.0.", "phone", "radio.pcapng"];
