@@ -32,7 +32,7 @@
 #define WHYLOSS_DEFAULT_PACKETS (1 << 14)
 
 /**
- * The pacing rate of a scheme that sends as acknowledgements arrive.
+ * The pacing rate that means no pacing: the scheme sends as acknowledgements arrive.
  */
 #define WHYLOSS_UNPACED UINT64_MAX
 

@@ -13,7 +13,7 @@ use crate::text::{self, Message, Parameters};
 /// The number of packets that a scheme remembers by default.
 pub const DEFAULT_PACKETS: usize = 1 << 14;
 
-/// The pacing rate of a scheme that sends as acknowledgements arrive.
+/// The pacing rate that means no pacing: the scheme sends as acknowledgements arrive.
 pub const UNPACED: u64 = u64::MAX;
 
 /// A connection under a scheme in the caller's memory.

@@ -70,7 +70,7 @@ pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
 /// control.
 pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
     check_machine()?;
-    // The magic number of the BPF file system (linux/magic.h).
+    // Pinning needs a BPF file system at this path.
     let types = nix::sys::statfs::statfs("/sys/fs/bpf").map(|stat| stat.filesystem_type());
     if types != Ok(nix::sys::statfs::BPF_FS_MAGIC) {
         return Err(KernelError::NoFileSystem);

@@ -44,8 +44,8 @@ pub struct LinkSpec {
     pub jitter: Option<JitterSpec>,
     /// The aggregation of several packets into one channel access; `None` if there is none.
     pub bursts: Option<BurstSpec>,
-    /// The handovers of the link, in ascending order of time. They exclude `delay_changes`; a
-    /// handover that changes the rate excludes `rates`.
+    /// The handovers of the link, in ascending order of time. Cannot be combined with
+    /// `delay_changes`, nor can a handover with a new rate be combined with `rates`.
     pub handovers: Vec<Handover>,
 }
 
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_path_lets_nobody_overtake() {
+    fn packets_stay_in_order_on_a_shorter_path() {
         let mut link = link(&[(20, 2), (40, 1)]);
         // The packets leave at 19, 20, 21, 31 and 101 ms. Without waiting, the second and third
         // would arrive at 22 and 23 ms.
@@ -466,7 +466,7 @@ mod tests {
     proptest! {
         /// With any queue and any changes of the delay, a FIFO link's arrivals never decrease.
         #[test]
-        fn nobody_overtakes(
+        fn packets_stay_in_order(
             gaps in prop::collection::vec(0i64..3_000_000, 1..200),
             changes in prop::collection::vec((0i64..100_000_000, 0i64..50_000_000), 0..6),
             red: bool,

@@ -146,7 +146,7 @@ fn scenario(row: &Row, options: &tcp::Options, packet_size: u32) -> Scenario {
         ..Scenario::default()
     };
     let [s, n, d] = ["s", "n", "d"].map(|name| node(&mut net, name.into()));
-    // This is one bandwidth-delay product in packets of 1500 bytes, rounded up.
+    // One bandwidth-delay product in packets of 1500 bytes, rounded up.
     let product = row.rate.as_bps() * 2 * row.delay_ms as u64;
     let wired = |packets| LinkSpec {
         rate: row.rate,

@@ -198,7 +198,7 @@ impl Topology {
             }
             Self::Path(rate) => {
                 let [s, n, d] = ["s", "n", "d"].map(|name| build.node(name));
-                // This is a bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up
+                // A bandwidth-delay product of 100 ms in packets of 1500 bytes, rounded up
                 // like ns-2's limit.
                 let product = (rate.as_bps() / 10).div_ceil(8 * 1500) as u32;
                 let there = LinkSpec {

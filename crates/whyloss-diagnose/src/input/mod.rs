@@ -67,7 +67,7 @@ pub fn open(reader: Box<dyn Read>) -> Result<Input, Error> {
             head if crate::network::simulated::HEAD.starts_with(head) => {
                 return Err(Error::OneTable);
             }
-            // This is JSON, JSON-SEQ (record separator), or either after a byte order mark.
+            // JSON, JSON-SEQ (record separator), or either after a byte order mark.
             [b'{' | b'[' | 0x1e | b' ' | b'\t' | b'\r' | b'\n', ..] | [0xef, 0xbb, 0xbf, ..] => {
                 return Ok(Input::Json(whole));
             }

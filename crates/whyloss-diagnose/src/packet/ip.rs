@@ -160,7 +160,7 @@ fn gre(bytes: &[u8]) -> Result<&[u8], Pass> {
         * (usize::from(flags >> 15) + usize::from(flags >> 13 & 1) + usize::from(flags >> 12 & 1));
     let rest = bytes.get(4 + optional..).ok_or(Pass::Short)?;
     match word(bytes, 2)? {
-        // This is transparent Ethernet bridging.
+        // Transparent Ethernet bridging.
         0x6558 => super::link::ether(rest, 12),
         kind => ether_type(kind, rest),
     }

@@ -64,10 +64,10 @@ pub(super) fn ether_type(kind: u16, rest: &[u8]) -> Result<&[u8], Pass> {
                 kind = word(rest, 2)?;
                 rest = rest.get(4..).ok_or(Pass::Short)?;
             }
-            // This is a PPPoE session.
+            // A PPPoE session.
             0x8864 => return ppp(rest.get(6..).ok_or(Pass::Short)?),
             0x8847 | 0x8848 => return mpls(rest),
-            // This is 802.3 with a length, followed by LLC, perhaps with SNAP.
+            // 802.3 with a length, followed by LLC, perhaps with SNAP.
             0..=1500 => {
                 let snap = rest
                     .strip_prefix(&[0xaa, 0xaa, 0x03, 0, 0, 0])
@@ -91,7 +91,7 @@ fn mpls(bytes: &[u8]) -> Result<&[u8], Pass> {
             let rest = &bytes[end..];
             return match rest.first().ok_or(Pass::Short)? >> 4 {
                 4 | 6 => ip(rest),
-                // This is a pseudo-wire's control word (RFC 4385), followed by Ethernet.
+                // A pseudo-wire's control word (RFC 4385), followed by Ethernet.
                 0 => ether(rest.get(4..).ok_or(Pass::Short)?, 12),
                 _ => Err(Pass::Other),
             };

@@ -244,8 +244,8 @@ fn lengths_and_times_of_4_gb_do_no_harm() {
     let nanos = PcapTsResolution::NanoSecond;
     let mut bytes = pcap(101, nanos, &frames[..200]);
     let before = bytes.len();
-    // A packet that claims 4 GB on the wire is accepted. A packet that claims 4 GB captured ends
-    // the file.
+    // A packet with a length of 4 GB on the wire is accepted. A packet with a captured length of
+    // 4 GB ends the file.
     let mut wire = frames[200].clone();
     wire.1 = u32::MAX;
     bytes.extend(&pcap(101, nanos, &[wire])[24..]);

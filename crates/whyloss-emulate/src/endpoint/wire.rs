@@ -118,7 +118,7 @@ pub enum Message {
 pub struct TfrcData {
     /// The packet's sequence number, modulo 2³².
     pub number: u32,
-    /// The fields of TFRC; [`Data::sequence`] is ignored.
+    /// The TFRC header. `number` replaces its [`Data::sequence`].
     pub data: Data,
     /// A digest of the payload.
     pub check: u32,
@@ -227,7 +227,7 @@ pub fn is_session(number: u32) -> bool {
 }
 
 impl Message {
-    /// Returns the bytes of the message in session `session`.
+    /// Encodes the message as a datagram of `session`.
     pub fn encode(&self, session: u32) -> Vec<u8> {
         let mut put;
         match *self {
@@ -450,15 +450,15 @@ pub fn sequence_of(payload: &[u8]) -> Option<u32> {
     Some(u32::from(header.0.number))
 }
 
-/// Expands a number of 32 bits: returns the number nearest to `near` that is `wire` modulo 2³²,
-/// counted from `first`. Returns `None` if the result is before `first`.
+/// Expands a 32-bit sequence number. Returns the offset from `first` that is nearest to `near` and
+/// matches `wire` modulo 2³², or `None` if it is negative.
 pub fn expand(wire: u32, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first).wrapping_sub(near as u32) as i32;
     near.checked_add_signed(i64::from(ahead))
 }
 
-/// Expands a number of IFTP: returns the number nearest to `near` that is `wire` modulo 2¹⁶,
-/// counted from `first`. Returns `None` if the result is before `first`.
+/// Expands a 16-bit packet number of IFTP. Returns the offset from `first` that is nearest to `near`
+/// and matches `wire` modulo 2¹⁶, or `None` if it is negative.
 pub fn expand_short(wire: u16, first: u32, near: u64) -> Option<u64> {
     let ahead = wire.wrapping_sub(first as u16).wrapping_sub(near as u16) as i16;
     near.checked_add_signed(i64::from(ahead))

@@ -306,7 +306,7 @@ fn a_saturated_arq_link_by_the_closed_form() {
 
 /// Without order, a retransmitted packet arrives behind later packets.
 #[test]
-fn without_order_nobody_waits() {
+fn without_order_packets_do_not_wait() {
     let arq = ArqSpec {
         turnaround: Duration::from_millis(20),
         parallel: true,

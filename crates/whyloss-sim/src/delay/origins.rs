@@ -113,7 +113,7 @@ impl Origins {
     fn make_room(&mut self, sequence: u64) {
         let next = self.next();
         if self.departures.is_empty() || sequence < next {
-            // This is the first departure seen, or the first of another connection.
+            // The first departure seen, or the first of another connection.
             *self = Self {
                 beyond: sequence,
                 floor: sequence,

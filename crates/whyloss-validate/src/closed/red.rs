@@ -71,7 +71,7 @@ fn measure(wait: bool, load: f64, packets: u64, seed: u64) -> (f64, f64) {
     let mut link = Link::new(&spec, streams, 0);
     let mut arrivals = streams.stream("arrivals", 0);
     let spacing = RATE.transmission_time(PACKET).as_secs_f64() / load;
-    // This is forty times the time constant of avg.
+    // Forty times the time constant of avg.
     let skipped = 200_000;
     let (mut now, mut dropped, mut waiting) = (Time::ZERO, 0u64, 0u64);
     for index in 0..packets + skipped {

@@ -137,12 +137,12 @@ impl fmt::Display for PacketError {
 impl core::error::Error for PacketError {}
 
 impl Format {
-    /// IFTP as drawn in Fig. 6.
+    /// The IFTP format (ElAarag et al. 2008, Fig. 6): a full checksum and a narrow timestamp.
     pub const IFTP: Self = Self {
         partial: false,
         wide_stamp: false,
     };
-    /// IFTP-W as drawn in Fig. 7.
+    /// The IFTP-W format (ElAarag et al. 2008, Fig. 7): a partial checksum and a narrow timestamp.
     pub const IFTP_W: Self = Self {
         partial: true,
         wide_stamp: false,

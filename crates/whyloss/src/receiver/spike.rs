@@ -46,8 +46,8 @@ impl Spike {
     /// The default β: the share of the range of delays below which a spike ends.
     pub const BETA: f64 = 1.0 / 3.0;
 
-    /// Creates a classifier by shares of the range of rott: a spike starts above the share `alpha`
-    /// and ends below the share `beta`; `beta` ≤ `alpha`.
+    /// Creates a classifier with thresholds as shares of the ROTT range: a spike starts above `alpha`
+    /// and ends below `beta`, which must not exceed `alpha`.
     pub fn new(alpha: f64, beta: f64) -> Self {
         Self::between(
             Threshold {
@@ -61,8 +61,8 @@ impl Spike {
         )
     }
 
-    /// Creates a classifier by delays above the smallest rott: a spike starts `start` above it and
-    /// ends `end` above it; `end` ≤ `start` (Tobe: 20 ms and 5 ms).
+    /// Creates a classifier with thresholds above the smallest ROTT: a spike starts above `start` and
+    /// ends below `end`, which must not exceed `start` (Tobe: 20 ms and 5 ms).
     pub fn tobe(start: Duration, end: Duration) -> Self {
         let fixed = |above: Duration| Threshold {
             share: 0.0,

@@ -378,7 +378,8 @@ impl Controller for Bbr {
         // FlightSize excludes the bytes that were acknowledged selectively.
         let under_way = loss.first.saturating_add(loss.in_flight);
         self.recovery_end = self.sent.max(under_way);
-        // Everything in flight counts as lost: C.inflight is 0.
+        // The draft's C.inflight is 0 here, as everything in flight counts as lost. So the window is
+        // one segment.
         self.cwnd = self.segment();
     }
 

@@ -261,8 +261,8 @@ fn reactions_by_hand() {
     let (pair, ..) = with_losses(Reaction::Keep, WindowMode::Sliding, 1);
     assert_eq!(pair.windows.len(), 24);
     assert_eq!(pair.sender.ssthresh(), 50.0);
-    // The window was full when the loss was detected, 6 ms after the next packet would have left.
-    // Nothing else changes.
+    // Only one spacing changes: the loss was detected 6 ms after the next packet was due, because
+    // the window was full.
     let spacing = pair.sent[700..].windows(2).map(|two| two[1] - two[0]);
     let waits: Vec<Duration> = spacing
         .filter(|&span| span != Duration::from_millis(2))

@@ -240,11 +240,11 @@ impl Sender {
     fn on_partial_ack(&mut self, now: Time, ack: &Ack, stamped: Time) {
         let acked = u32::try_from(ack.next - self.una).unwrap_or(u32::MAX);
         self.advance(now, ack, stamped, 0, true);
-        // The window shrinks by the acknowledged segments, except one: first by those that
-        // duplicates had added, …
+        // The window shrinks by the acknowledged segments, except one. Those that duplicates had
+        // added go first.
         let from_inflation = (acked - 1).min(self.inflation.saturating_sub(1));
         self.inflation -= from_inflation;
-        // … then by the rest, from the controller's window.
+        // The rest comes off the controller's window.
         let own = acked - 1 - from_inflation;
         self.deflation = self.deflation.saturating_add(own);
         self.retransmit = true;
