@@ -2,7 +2,7 @@
 //!
 //! As in the plain engine, a judge learns of a loss when the packet reaches the link that loses it,
 //! because a verdict may be requested earlier. Until then, the cause waits here. Two ends learn of
-//! it immediately: the judge of a fused TFRC sink (`shortcuts/sinks.rs`), and a source that acts
+//! it immediately: the judge of a fused TFRC sink (`shortcuts/sink.rs`), and a source that acts
 //! ahead of time and loses a packet at its first link. This source requests no verdict before that
 //! time (`transmit.rs`).
 

@@ -83,8 +83,9 @@ mod foresee;
 mod fuse;
 mod gate;
 mod map;
+mod merge;
 mod prompt;
-mod sinks;
+mod sink;
 mod spacing;
 mod stretch;
 
@@ -179,9 +180,9 @@ impl Shortcuts {
         let mut merges = vec![None; map.links.len()];
         if self.has(Shortcut::Sink) {
             if self.has(Shortcut::Merge) {
-                (merges, licences.fused) = sinks::merges(map, &feeders, licences.fused);
+                (merges, licences.fused) = merge::merges(map, &feeders, licences.fused);
             }
-            licences.fused_sinks = sinks::sinks(map, &feeders, &merges);
+            licences.fused_sinks = sink::sinks(map, &feeders, &merges);
         }
         if self.has(Shortcut::Foresee) {
             licences.fused_sources = foresee::sources(map, &licences);

@@ -1,5 +1,5 @@
 //! Links on which packets never wait, and the smallest distance between their packets. Shortcuts
-//! [merge](super::sinks) and [stretch](super::stretch) rest on it.
+//! [merge](super::merge) and [stretch](super::stretch) rest on it.
 //!
 //! **Claim.** If all packets of a link have one size, and arrive at least a distance *d* apart that
 //! is no less than their transmission time, none waits. If the link is also *even* (`map.rs`), they
@@ -17,7 +17,7 @@
 //! beyond a link       the distance before the link if packets never wait on it, otherwise their
 //!                     transmission time there; unknown if the link is not even
 //! beyond a sink       the distance of its data beyond the last link, if it answers immediately
-//! at a merge          the distance of the data beyond the root (`sinks.rs`)
+//! at a merge          the distance of the data beyond the root (`merge.rs`)
 //! beyond a source, or where several links meet    unknown
 //! ```
 
