@@ -262,12 +262,13 @@ impl EventLink {
     /// loss at its time. Returns `None` if the packet must be [offered](Self::offer).
     #[inline]
     pub fn pass(&mut self, now: Time, ticket: u32, size: u32) -> Option<Fate> {
-        let idle = self.busy_until <= now
+        let sends_now = self.tells_at_turns
+            && self.busy_until <= now
             && self.turns.len() == 0
             && self.lost.is_empty()
             && self.begun.is_none()
             && self.under_way.front().is_none_or(|first| first.0 > now);
-        if !self.tells_at_turns || !idle || !self.turns.pass(size) {
+        if !sends_now || !self.turns.pass(size) {
             return None;
         }
         let sent = self.server.serve(now, size);

@@ -12,9 +12,6 @@ pub(crate) struct Busy<T> {
     /// The held packets, by ticket.
     held: Vec<Option<Held<T>>>,
     free: Vec<u32>,
-    /// Whether packets enter the next link when their transmission begins
-    /// ([`EventLink::tell_at_turns`]).
-    pub(crate) is_prompt: bool,
     /// The time of the pending event that counts; [`Time::MAX`] if there is none. Events that it
     /// overtook may also be pending.
     pub(crate) armed: Time,
@@ -27,8 +24,8 @@ pub(crate) struct Held<T> {
     pub(crate) packet: T,
     pub(crate) since: Time,
     pub(crate) waiting: usize,
-    /// Whether the packet has been returned and has arrived, so that only its copy is still held.
-    passed: bool,
+    /// Whether the packet itself has arrived, so that this is its copy.
+    is_copy: bool,
 }
 
 /// A packet that the link returns.
@@ -49,14 +46,12 @@ impl<T: Copy> Busy<T> {
             link: EventLink::new(spec, streams, index),
             held: Vec::new(),
             free: Vec::new(),
-            is_prompt: false,
             armed: Time::MAX,
         })
     }
 
     /// Makes the link return packets when their transmission begins.
     pub(crate) fn make_prompt(&mut self) {
-        self.is_prompt = true;
         self.link.tell_at_turns();
     }
 
@@ -78,31 +73,24 @@ impl<T: Copy> Busy<T> {
         } else {
             0
         };
-        let ticket = self.keep(Held {
-            packet,
-            since,
-            waiting,
-            passed: false,
-        });
+        let ticket = self.keep(since, waiting, packet);
         self.link.offer(since, ticket, flow, size, ecn);
     }
 
-    /// Returns the fate of a packet of `size` bytes, if it is [known immediately](EventLink::pass):
-    /// its arrival or [`Fate::Held`], never a loss. The owner must [hand over](Self::keep_passed) a
-    /// packet that is held.
+    /// Takes a packet of `size` bytes if a prompt link [sends it immediately](EventLink::pass).
+    /// Returns its arrival, or [`Fate::Held`] if the channel loses it: the link then holds it.
     #[inline]
-    pub(crate) fn pass(&mut self, since: Time, size: u32) -> Option<Fate> {
-        self.link.pass(since, self.next_ticket(), size)
-    }
-
-    /// Takes a packet that the link holds already.
-    pub(crate) fn keep_passed(&mut self, since: Time, packet: T) {
-        self.keep(Held {
-            packet,
-            since,
-            waiting: 0,
-            passed: false,
-        });
+    pub(crate) fn pass(
+        &mut self,
+        since: Time,
+        size: u32,
+        packet: impl FnOnce() -> T,
+    ) -> Option<Fate> {
+        let fate = self.link.pass(since, self.next_ticket(), size)?;
+        if fate == Fate::Held {
+            self.keep(since, 0, packet());
+        }
+        Some(fate)
     }
 
     fn next_ticket(&self) -> u32 {
@@ -110,7 +98,13 @@ impl<T: Copy> Busy<T> {
     }
 
     /// Keeps a packet under the next ticket.
-    fn keep(&mut self, held: Held<T>) -> u32 {
+    fn keep(&mut self, since: Time, waiting: usize, packet: T) -> u32 {
+        let held = Held {
+            packet,
+            since,
+            waiting,
+            is_copy: false,
+        };
         let ticket = self.next_ticket();
         self.free.pop();
         match self.held.get_mut(ticket as usize) {
@@ -134,7 +128,7 @@ impl<T: Copy> Busy<T> {
         if let Some(since) = again {
             *slot = Some(Held {
                 since,
-                passed: !lost,
+                is_copy: !lost,
                 ..held
             });
         } else {
@@ -142,7 +136,7 @@ impl<T: Copy> Busy<T> {
         }
         let comes_again = again.is_some();
         Some(Given {
-            is_copy: held.passed || (lost && comes_again),
+            is_copy: held.is_copy || (lost && comes_again),
             held,
             decision: Decision {
                 fate,

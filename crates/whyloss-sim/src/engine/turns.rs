@@ -47,13 +47,18 @@ impl Network {
         self.wires[link].busy.as_ref().map_or(0, |busy| busy.len())
     }
 
-    /// Passes a packet to the link that [holds](super::send::Sent::Held) it. Records the number of
-    /// waiting packets if an observer needs it.
+    /// Gives a packet, as it will be at the far end, to the link that
+    /// [holds](super::send::Sent::Held) it, if there is room. Records the number of waiting packets
+    /// if an observer needs it.
     pub(crate) fn hold(&mut self, parcel: &Parcel, note_waiting: bool) {
+        let link = self.table.hops[parcel.hop as usize].index();
         let whose = (parcel.flow, parcel.size, parcel.ecn(&self.aside));
-        self.give(parcel, |busy, onward| {
-            busy.offer(parcel.due, whose, onward, note_waiting);
-        });
+        if self.take_room(link)
+            && let Some(busy) = self.busy(link)
+        {
+            busy.offer(parcel.due, whose, parcel.onward(), note_waiting);
+            self.arm_turn(link);
+        }
     }
 
     /// Holds a packet like [`Self::hold`], unless the link is prompt and computes the packet's fate
@@ -61,12 +66,13 @@ impl Network {
     #[inline(never)]
     pub(crate) fn hold_or_pass(&mut self, parcel: &Parcel, note_waiting: bool) -> Option<Parcel> {
         let link = self.table.hops[parcel.hop as usize].index();
-        let busy = self.busy(link).filter(|busy| busy.is_prompt);
-        match busy.and_then(|busy| busy.pass(parcel.due, parcel.size)) {
+        let busy = self.busy(link);
+        match busy.and_then(|busy| busy.pass(parcel.due, parcel.size, || parcel.onward())) {
             None => self.hold(parcel, note_waiting),
             // The channel loses the packet.
             Some(Fate::Held) => {
-                self.give(parcel, |busy, onward| busy.keep_passed(parcel.due, onward));
+                self.take_room(link);
+                self.arm_turn(link);
             }
             Some(fate) => {
                 let mut onward = parcel.onward();
@@ -76,18 +82,6 @@ impl Network {
             }
         }
         None
-    }
-
-    /// Passes a packet to a busy link, as it will be at the far end, and sets the next turn. Does
-    /// nothing if there is no room.
-    fn give(&mut self, parcel: &Parcel, take: impl FnOnce(&mut Busy<Parcel>, Parcel)) {
-        let link = self.table.hops[parcel.hop as usize].index();
-        if self.take_room(link)
-            && let Some(busy) = self.busy(link)
-        {
-            take(busy, parcel.onward());
-            self.arm_turn(link);
-        }
     }
 
     /// Returns whether this event of a link is a valid turn.
