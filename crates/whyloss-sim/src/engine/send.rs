@@ -48,26 +48,25 @@ impl Network {
         let mut index = parcel.hop as usize;
         let mut hop = self.table.hops[index];
         loop {
-            let mut link = hop.index();
-            if !O::LINKS && hop.is_stretch() {
-                let entered = at;
-                let stretch = &mut self.table.stretches[link];
-                let (left, counted) = stretch.cross(entered, self.window);
-                at = left;
+            // The link that the packet leaves, and when it is at its far end.
+            let (link, arrival) = if !O::LINKS && hop.is_stretch() {
+                let stretch = &mut self.table.stretches[hop.index()];
+                let (arrival, counted) = stretch.cross(at, self.window);
                 let last = stretch.last as usize;
                 if !counted {
-                    self.count_each(link, entered);
+                    self.count_each(hop.index(), at);
                 }
-                link = last;
+                (last, arrival)
             } else {
-                match self.offer(at, link, parcel, recorder) {
-                    Ok(arrival) => at = arrival,
+                match self.offer(at, hop.index(), parcel, recorder) {
+                    Ok(arrival) => (hop.index(), arrival),
                     Err(sent) => {
                         (parcel.hop, parcel.due) = (index as u32, at);
                         return sent;
                     }
                 }
-            }
+            };
+            at = arrival;
             index += 1;
             hop = self.table.hops[index];
             if !hop.is_fused() {
