@@ -104,12 +104,12 @@ impl Ends {
             }
             Delivered::Taken(answer) => self.reply(now, answer, world),
             Delivered::Dropped => {
-                // If the truth is reported later, the source catches up then, in `Engine::tell`.
-                let later = self.sink_is_ahead.then_some(now);
-                if later.is_none() {
+                // If the truth is reported then, the source catches up then, in `Engine::tell`.
+                let tell_at = self.sink_is_ahead.then_some(now);
+                if tell_at.is_none() {
                     self.catch_up(now, world);
                 }
-                self.report_loss(packet, (Cause::Wireless, now), later, &mut world.network);
+                self.report_loss(packet, (Cause::Wireless, now), tell_at, &mut world.network);
             }
         }
     }

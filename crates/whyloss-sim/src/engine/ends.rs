@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `hear.rs` | the source: takes answers, in time or ahead of it |
 //! | `transmit.rs` | the source: wakes, sends |
-//! | `late.rs` | the source, woken after its deadline |
+//! | `gated.rs` | the source, woken when its packet is at its gate |
 //! | `deliver.rs` | the sink: takes data, wakes, replies |
 //!
 //! Calls that are not inlined get a [copy](Parcel::copy) of a parcel, so that the parcel of the hot
@@ -57,11 +57,11 @@ pub(super) struct Ends {
     pub(super) armed: [Time; 2],
     /// The pending event of each end that an earlier one overtook.
     pub(super) overtaken: [Time; 2],
-    /// The entities of the ends in the event queue. A late source uses that of the link to its
-    /// gate, so that one event serves its deadline and its packet's arrival (`late.rs`).
+    /// The entities of the ends in the event queue. A gated source uses that of the link to its
+    /// gate, so that one event serves its deadline and its packet's arrival (`gated.rs`).
     pub(super) entities: [u32; 2],
-    /// The time after its deadlines at which the source is woken (`shortcuts/gate.rs`).
-    pub(super) late: Duration,
+    /// The time from a gated source to its gate; zero for other sources.
+    pub(super) crossing: Duration,
     /// Whether the sink is fused, so that it takes packets ahead of time.
     pub(super) sink_is_ahead: bool,
     /// The first hops of the ways there and back in the network's table.
@@ -84,7 +84,7 @@ impl Ends {
             overtaken: [Time::MAX; 2],
             entities: [gate.map_or(source, |gate| gate.link), source + 1]
                 .map(|entity| entity as u32),
-            late: gate.map_or(Duration::ZERO, |gate| gate.crossing),
+            crossing: gate.map_or(Duration::ZERO, |gate| gate.crossing),
             sink_is_ahead: network.table.end_of(there) == Hop::FUSED_SINK,
             there,
             back,
@@ -123,14 +123,14 @@ impl Ends {
     #[inline(never)]
     fn overtake(&mut self, end: usize, deadline: Time, network: &mut Network) {
         self.overtaken[end] = std::mem::replace(&mut self.armed[end], deadline);
-        let late = if end == SOURCE {
-            self.late
+        let crossing = if end == SOURCE {
+            self.crossing
         } else {
             Duration::ZERO
         };
         network
             .events
-            .push(self.entities[end] as usize, deadline.later(late));
+            .push(self.entities[end] as usize, deadline.later(crossing));
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is invalid if
@@ -155,19 +155,19 @@ impl Ends {
         network: &mut Network,
     ) {
         let packet = parcel.unpack(&mut network.aside);
-        let later = (parcel.due > now).then_some(parcel.due);
-        self.report_loss(&packet, lost, later, network);
+        let tell_at = (parcel.due > now).then_some(parcel.due);
+        self.report_loss(&packet, lost, tell_at, network);
     }
 
     /// Counts a packet that is lost for this cause at this time, and reports the cause:
-    /// immediately, or `later`, when the packet reaches the point of its loss (`truths.rs`). The
+    /// immediately, or `tell_at`, when the packet reaches the point of its loss (`truths.rs`). The
     /// judge of a [fused sink](Self::sink_is_ahead) gets it immediately, because this sink also
     /// takes later packets ahead of time.
     pub(super) fn report_loss(
         &mut self,
         packet: &Packet,
         (cause, when): (Cause, Time),
-        later: Option<Time>,
+        tell_at: Option<Time>,
         network: &mut Network,
     ) {
         self.flow.forget(&packet.payload);
@@ -175,7 +175,7 @@ impl Ends {
             return;
         };
         self.flow.count_lost(when, cause, network.window);
-        match later {
+        match tell_at {
             Some(at) if !(self.sink_is_ahead && self.flow.sink_judges()) => {
                 let truth = Truth {
                     flow: self.flow.index,

@@ -3,7 +3,7 @@
 //! | entity | its pending events |
 //! |---|---|
 //! | any link | one for the first packet in transit, one for each truth held there (`truths.rs`) |
-//! | link to a gate | also those of its late source, which has none of its own (`late.rs`) |
+//! | link to a gate | also those of its gated source, which has none of its own (`gated.rs`) |
 //! | busy link | one for its next turn, and those that an earlier turn overtook |
 //! | source, sink | one for its deadline, and those that an earlier one overtook |
 //!

@@ -15,7 +15,7 @@
 //! |---|---|---|---|---|
 //! | 1 | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
 //! | 2 | link | a truth is due there | a judge learns of a loss | [`Engine::tell`] |
-//! | 3 | link to a gate | its source's deadline was `late` ago | it acts | [`Engine::wake_late`] |
+//! | 3 | link to a gate | its deadline was a crossing ago | it acts | [`Engine::wake_gated`] |
 //! | 4 | busy link | its next turn is now | packets leave it | [`Engine::turn`] |
 //! | 5 | source | its deadline is armed | it acts | [`Ends::wake_source`] |
 //! | 6 | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
@@ -143,13 +143,13 @@ impl<'a, O: Observer> Engine<'a, O> {
         true
     }
 
-    /// Lets every late source act as of its deadlines before this time, unless the run ended at the
-    /// limit on packets.
+    /// Lets every gated source act as of its deadlines before this time, unless the run ended at
+    /// the limit on packets.
     fn catch_up(&mut self, before: Time) {
         if self.world.network.overfull(before).is_some() {
             return;
         }
-        for ends in self.ends.iter_mut().filter(|ends| ends.is_late()) {
+        for ends in self.ends.iter_mut().filter(|ends| ends.is_gated()) {
             ends.catch_up(before, &mut self.world);
         }
     }
@@ -197,15 +197,15 @@ impl<'a, O: Observer> Engine<'a, O> {
             return self.tell(now, truth);
         }
         match self.world.network.gate_of[link] {
-            Some(flow) => self.wake_late(now, flow as usize),
+            Some(flow) => self.wake_gated(now, flow as usize),
             None => self.turn(now, link),
         }
     }
 
-    /// Wakes a late source whose packet may be at its gate.
+    /// Wakes a gated source whose packet may be at its gate.
     #[inline(never)]
-    fn wake_late(&mut self, now: Time, flow: usize) {
-        if let Some(parcel) = self.ends[flow].wake_late(now, &mut self.world) {
+    fn wake_gated(&mut self, now: Time, flow: usize) {
+        if let Some(parcel) = self.ends[flow].wake_gated(now, &mut self.world) {
             self.forward(now, parcel);
         }
     }

@@ -96,7 +96,7 @@ impl Ends {
     }
 
     /// Handles an acknowledgement that the source foresees, as of its arrival time. Such a source
-    /// is never woken late: a TCP that foresees has no pacer, and so no gate.
+    /// is never gated: a TCP that foresees has no pacer.
     #[inline(always)]
     fn hear_foreseen<O: Observer>(&mut self, answer: &Parcel, world: &mut World<'_, O>) {
         if let Source::Tcp(sender) = &mut self.flow.source {

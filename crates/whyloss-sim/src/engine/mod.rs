@@ -2,7 +2,7 @@
 //! per turn. `fast.rs` gives the same results with fewer events: shortcuts change a table of hops,
 //! which says where an event may be left out. Read the head of `fast.rs` next, then
 //! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`,
-//! `transmit.rs`, `deliver.rs` and `hear.rs`. `turns.rs`, `late.rs` and `truths.rs` can wait.
+//! `transmit.rs`, `deliver.rs` and `hear.rs`. `turns.rs`, `gated.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
 //!
@@ -32,7 +32,7 @@
 //! | *busy* | a link that cannot decide at once (CoDel, jitter, a random rate) | `turns.rs` |
 //! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
 //! | *gate* | the first stop of a flow's packets | `shortcuts/gate.rs` |
-//! | *late* | a paced source that is woken when its packet is at its gate | `late.rs` |
+//! | *gated* | a paced source that is woken when its packet is at its gate | `gated.rs` |
 //! | | **what happens to a packet** | |
 //! | *transmit* | a source sends all that it may send now | `transmit.rs` |
 //! | *send* | the packet enters a link, and every one fused beyond it | `send.rs` |
@@ -50,7 +50,7 @@
 //! | *arm* | its deadline gets an event (or the next turn of a busy link does) | `ends.rs` |
 //! | *overtake* | its new deadline gets an event before the pending one | `ends.rs` |
 //! | *wake* | its deadline has expired: it acts | `flow.rs` |
-//! | *catch up* | a late source acts as of its deadlines so far, before other news | `late.rs` |
+//! | *catch up* | a gated source acts as of its deadlines so far, before other news | `gated.rs` |
 
 mod busy;
 mod deliver;
@@ -58,9 +58,9 @@ mod ends;
 pub(crate) mod event_queue;
 mod fast;
 mod flow;
+mod gated;
 mod hear;
 mod hops;
-mod late;
 mod network;
 mod outcome;
 mod parcel;

@@ -35,8 +35,8 @@ pub(crate) enum Sent {
 
 impl Network {
     /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on to
-    /// the first hop that is not fused. There, the packet is put in transit. With `TO_GATE` (a late
-    /// source, whose first stop is its gate), it is returned instead, as its time may be now.
+    /// the first hop that is not fused. There, the packet is put in transit. With `TO_GATE` (a
+    /// gated source, whose first stop is its gate), it is returned, as its time may be now.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     pub(crate) fn send<O: Observer, const TO_GATE: bool>(

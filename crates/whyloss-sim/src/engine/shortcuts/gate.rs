@@ -1,5 +1,5 @@
-//! *Gate*: a source that paces its packets is woken late, when its packet is at its first stop, if
-//! that is a link.
+//! *Gate*: a source that paces its packets is woken when its packet is at its first stop, if that
+//! is a link. Such a source is *gated*.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
 //! *gate*, its first stop. One event at the gate serves both:

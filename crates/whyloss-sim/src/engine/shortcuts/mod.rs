@@ -68,7 +68,7 @@
 //! fused link     ahead: in the step of the link before it     one link feeds it, or it is a merge
 //! fused sink     ahead: as its packet leaves its last stop    earlier deadlines come first
 //! fused source   ahead: with an answer that it foresees       other answers wait for their time
-//! late source    late: when its packet is at its gate         it catches up before other inputs
+//! gated source   late: when its packet is at its gate         it catches up before other inputs
 //! busy link      in time: at its turns                        it is not fused
 //! truth          in time: when its packet is at the loss      ends that are ahead get it ahead
 //! ```

@@ -1,4 +1,4 @@
-//! A source that is woken late: when its packet is at its gate (`shortcuts/gate.rs`), not at its
+//! A gated source is woken when its packet is at its gate (`shortcuts/gate.rs`), not at its
 //! deadline.
 //!
 //! A source sends a packet every 10 ms, which is at its gate 5 ms later. An answer reaches it at
@@ -6,15 +6,15 @@
 //!
 //! ```text
 //! time    event                    source acts as of    packet at the gate
-//!  5 ms   deadline 0, 5 ms late            0            is there now: sent on
+//!  5 ms   of deadline 0                    0            is there now: sent on
 //! 12 ms   answer: catch up                10            parked until 15 ms, without an event
-//! 15 ms   deadline 10, 5 ms late           –            taken: sent on
-//! 25 ms   deadline 20, 5 ms late          20            is there now: sent on
+//! 15 ms   of deadline 10                   –            taken: sent on
+//! 25 ms   of deadline 20                  20            is there now: sent on
 //! ```
 //!
 //! The event at 15 ms was set with the deadline and finds the parked packet. A packet that waits
-//! for an earlier one in the queue of the first link is late at its gate. It is parked with a
-//! separate event, unless another is parked before it. A test below asserts these rows.
+//! for an earlier one in the queue of the first link reaches its gate after its event. It is parked
+//! with a separate event, unless another is parked before it. A test below asserts these rows.
 
 use whyloss::{Duration, Time};
 
@@ -25,26 +25,25 @@ use crate::observe::Observer;
 
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
-    /// Returns whether the source is woken late.
-    pub(super) fn is_late(&self) -> bool {
-        self.late > Duration::ZERO
+    pub(super) fn is_gated(&self) -> bool {
+        self.crossing > Duration::ZERO
     }
 
-    /// Wakes a late source whose packet may be at the gate. Returns the packet there.
+    /// Wakes a gated source whose packet may be at the gate. Returns the packet there.
     #[inline(always)]
-    pub(super) fn wake_late<O: Observer>(
+    pub(super) fn wake_gated<O: Observer>(
         &mut self,
         now: Time,
         world: &mut World<'_, O>,
     ) -> Option<Parcel> {
-        let deadline = now - self.late;
+        let deadline = now - self.crossing;
         if !self.disarm(deadline, SOURCE) {
             return None;
         }
-        self.act_late(deadline, true, world)
+        self.act_as_of(deadline, true, world)
     }
 
-    /// Lets a late source act as of all its deadlines before now, because something reaches it or
+    /// Lets a gated source act as of all its deadlines before now, because something reaches it or
     /// its state is needed. Does nothing for other sources: their events come at their deadlines,
     /// so `armed[SOURCE]` is never before now.
     #[inline(always)]
@@ -60,16 +59,16 @@ impl Ends {
         while self.armed[SOURCE] < now {
             let deadline = self.armed[SOURCE];
             self.disarm(deadline, SOURCE);
-            self.act_late(deadline, false, world);
+            self.act_as_of(deadline, false, world);
         }
     }
 
-    /// Lets a late source act as of its deadline: it sends packets to its gate, where they are
+    /// Lets a gated source act as of its deadline: it sends packets to its gate, where they are
     /// parked. If the source is `woken` by the event of this deadline, returns the packet that is
     /// there at the time of the event instead. There is at most one, because each leaves the first
     /// link later than the one before.
     #[inline(always)]
-    fn act_late<O: Observer>(
+    fn act_as_of<O: Observer>(
         &mut self,
         deadline: Time,
         woken: bool,
@@ -84,7 +83,7 @@ impl Ends {
         if !self.flow.may_send(deadline, &mut world.recorder) {
             return None;
         }
-        let (mut there, event) = (None, deadline.later(self.late));
+        let (mut there, event) = (None, deadline.later(self.crossing));
         let gate = self.entities[SOURCE] as usize;
         let mut parcel = Parcel::default();
         while self.poll(deadline, &mut parcel, world) {
@@ -120,7 +119,7 @@ mod tests {
     /// The rows of the module's documentation. The gate is beyond the first link; another flow
     /// shares the second.
     #[test]
-    fn a_late_source_acts_as_of_its_deadlines() {
+    fn a_gated_source_acts_as_of_its_deadlines() {
         let text = r#"
             duration = "1 s"
             link = [
@@ -141,7 +140,7 @@ mod tests {
         let times = |parcel: Parcel| (parcel.sent, parcel.due);
 
         assert_eq!(world.network.events.pop(), Some((at(5), gate)));
-        let there = ends.wake_late(at(5), world).map(times);
+        let there = ends.wake_gated(at(5), world).map(times);
         assert_eq!(there, Some((at(0), at(5))));
 
         ends.catch_up(at(12), world);
@@ -153,7 +152,7 @@ mod tests {
         assert_eq!(taken.map(|(parcel, _)| times(parcel)), parked);
 
         assert_eq!(world.network.events.pop(), Some((at(25), gate)));
-        let there = ends.wake_late(at(25), world).map(times);
+        let there = ends.wake_gated(at(25), world).map(times);
         assert_eq!(there, Some((at(20), at(25))));
     }
 }
