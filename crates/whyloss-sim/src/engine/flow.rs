@@ -129,12 +129,12 @@ impl Flow {
         self.started = true;
         let due = self.source.next_timeout() <= now;
         if due && self.source.is_only_to_send(now) {
-            self.reacted(now, recorder);
+            self.show_reacted(now, recorder);
         } else if due {
             if self.source.wake(now) && recorder.counts(now) {
                 self.count.add(Rare::Timeout);
             }
-            self.judged(now, recorder);
+            self.show_judged(now, recorder);
         }
         first || due
     }
@@ -158,14 +158,14 @@ impl Flow {
     ) -> bool {
         let may = now < self.stop;
         if !may {
-            self.acted(now, recorder);
+            self.show_acted(now, recorder);
         }
         may
     }
 
     /// Shows the state of the source to the observer, after it has sent.
     #[inline(always)]
-    pub(super) fn acted<O: Observer>(&self, now: Time, recorder: &mut Recorder<'_, O>) {
+    pub(super) fn show_acted<O: Observer>(&self, now: Time, recorder: &mut Recorder<'_, O>) {
         if O::STATES
             && let Some(state) = self.source.state()
         {
@@ -205,7 +205,7 @@ impl Flow {
                 }
                 (source, ..) => source.receive(now, packet),
             }
-            self.judged(now, recorder);
+            self.show_judged(now, recorder);
         } else {
             self.forget(&packet.payload);
         }
@@ -225,7 +225,7 @@ impl Flow {
             recorder.on(now, &Event::Dropped { flow, at, packet });
             return Delivered::Dropped;
         }
-        let (answer, first_copy) = self.react(now, packet, recorder);
+        let (answer, first_copy) = self.take(now, packet, recorder);
         self.count_received(now, packet, first_copy, recorder);
         Delivered::Taken(answer)
     }
@@ -332,10 +332,9 @@ impl Flow {
         }
     }
 
-    /// Passes a data packet to the sink. Returns the answer and whether the packet was new to the
-    /// sink.
+    /// Lets the sink take a data packet. Returns the answer and whether the packet was new to it.
     #[inline(always)]
-    fn react<O: Observer>(
+    fn take<O: Observer>(
         &mut self,
         now: Time,
         packet: &Packet,
@@ -395,9 +394,9 @@ impl Flow {
         (answer, first_copy)
     }
 
-    /// Reports to the observer that a TCP source took an acknowledgement or met a deadline.
+    /// Shows to the observer that a TCP source took an acknowledgement or met a deadline.
     #[inline(always)]
-    pub(super) fn reacted<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
+    pub(super) fn show_reacted<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
         if O::SOURCES
             && let Some(sender) = self.source.tcp()
         {
@@ -406,10 +405,11 @@ impl Flow {
         }
     }
 
-    /// Counts the verdict of a sender's classifier on the loss that the last event found, if any.
+    /// Shows the source's reaction. Shows and counts its classifier's verdict on the loss that the
+    /// last event found, if any.
     #[inline(always)]
-    pub(super) fn judged<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
-        self.reacted(now, recorder);
+    pub(super) fn show_judged<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
+        self.show_reacted(now, recorder);
         let flow = self.index as usize;
         let Some((said, packets)) = self.source.judgement() else {
             return;

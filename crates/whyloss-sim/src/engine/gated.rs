@@ -104,7 +104,7 @@ impl Ends {
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
-        self.flow.acted(deadline, &mut world.recorder);
+        self.flow.show_acted(deadline, &mut world.recorder);
         there
     }
 }

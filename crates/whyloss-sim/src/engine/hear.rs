@@ -20,10 +20,10 @@ impl Ends {
         self.catch_up(now, world);
         if let (Source::Tcp(sender), Kind::Ack) = (&mut self.flow.source, parcel.kind) {
             sender.on_ack(now, &parcel.ack(), parcel.sent);
-            self.flow.judged(now, &mut world.recorder);
+            self.flow.show_judged(now, &mut world.recorder);
         } else if let (Source::Iftp(source), Kind::IftpAck) = (&mut self.flow.source, parcel.kind) {
             source.on_ack(now, &parcel.iftp_ack());
-            self.flow.judged(now, &mut world.recorder);
+            self.flow.show_judged(now, &mut world.recorder);
         } else {
             let packet = parcel.copy().unpack(&mut world.network.aside);
             if !self.flow.hear(now, &packet, &mut world.recorder) {
@@ -102,7 +102,7 @@ impl Ends {
         if let Source::Tcp(sender) = &mut self.flow.source {
             sender.on_foreseen_ack(answer.due, &answer.ack(), answer.sent);
         }
-        self.flow.reacted(answer.due, &mut world.recorder);
+        self.flow.show_reacted(answer.due, &mut world.recorder);
         self.transmit(answer.due, world);
     }
 }

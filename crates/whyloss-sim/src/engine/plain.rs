@@ -198,7 +198,7 @@ impl<'a> Plain<'a> {
             self.enter(now, packet)?;
         }
         let flow = &self.flows[index].flow;
-        flow.acted(now, &mut self.recorder);
+        flow.show_acted(now, &mut self.recorder);
         let deadline = flow.source.next_timeout();
         self.set_deadline(index, SOURCE, deadline);
         Ok(())

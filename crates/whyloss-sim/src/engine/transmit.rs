@@ -60,7 +60,7 @@ impl Ends {
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
-        self.flow.acted(now, &mut world.recorder);
+        self.flow.show_acted(now, &mut world.recorder);
     }
 
     /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
