@@ -167,7 +167,7 @@ pub(crate) struct LinkArgs {
 }
 
 const EXAMPLES: &str = "Examples:\n  \
-                          whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 --log out -- curl https://example.org\n  \
+                          whyloss link --internet --rate 10mbit --delay 25ms --loss-down 0.01 -- curl https://example.org\n  \
                           whyloss link --udp 5000=127.0.0.1:6000 --rate 2mbit --delay 30ms --loss 0.05";
 
 /// The examples precede the usage: the options fill several screens.
