@@ -172,7 +172,7 @@ fn the_target_rises_over_a_lossy_link() -> Result<(), Error> {
         .set_local_description(start, answer.clone())?;
     caller.connection.set_remote_description(start, answer)?;
 
-    assert_eq!(caller.target(start), 0.0);
+    assert!(caller.target(start) < FIRST);
     let (mut number, mut owed) = (0, 0.0);
     for ms in 0..5_000_u32 {
         let now = start + Duration::from_millis(ms.into());
@@ -198,6 +198,7 @@ fn the_target_rises_over_a_lossy_link() -> Result<(), Error> {
         callee.write(now, &mut caller);
     }
     // Nothing limits the link.
-    assert_eq!(caller.target(start + Duration::from_secs(5)), HIGHEST);
+    let target = caller.target(start + Duration::from_secs(5));
+    assert!(target >= HIGHEST, "{target}");
     Ok(())
 }
