@@ -200,6 +200,12 @@ impl EventLink {
         self.tells_at_turns = true;
     }
 
+    /// Returns whether [`Self::tell_at_turns`] was called.
+    #[inline]
+    pub fn tells_at_turns(&self) -> bool {
+        self.tells_at_turns
+    }
+
     /// Offers a packet of `size` bytes of flow `flow` at `now`. [`Self::poll`] later returns its
     /// `ticket` and fate.
     pub fn offer(&mut self, now: Time, ticket: u32, flow: u32, size: u32, ecn: Ecn) {

@@ -86,6 +86,9 @@ impl<T: Copy> Busy<T> {
         size: u32,
         packet: impl FnOnce() -> T,
     ) -> Option<Fate> {
+        if !self.link.tells_at_turns() {
+            return None;
+        }
         let fate = self.link.pass(since, self.next_ticket(), size)?;
         if fate == Fate::Held {
             self.keep(since, 0, packet());
