@@ -21,19 +21,8 @@ use crate::packet::{ANSWER_SIZE, Packet, Payload};
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Ends {
     /// Handles a data packet that reaches the sink.
-    #[inline(never)]
-    pub(super) fn deliver<O: Observer>(
-        &mut self,
-        now: Time,
-        parcel: &Parcel,
-        world: &mut World<'_, O>,
-    ) {
-        self.deliver_here(now, parcel, world);
-    }
-
-    /// Delivers like [`Self::deliver`], as a part of its caller.
     #[inline(always)]
-    pub(super) fn deliver_here<O: Observer>(
+    pub(super) fn deliver<O: Observer>(
         &mut self,
         now: Time,
         parcel: &Parcel,
@@ -58,7 +47,7 @@ impl Ends {
                     ..self.blank(now, ANSWER_SIZE, self.back)
                 };
                 if send_home(&mut answer, &mut self.flow, world) {
-                    self.hear_early_here(&answer, world);
+                    self.hear_early(&answer, world);
                 }
             }
         } else {
@@ -66,7 +55,18 @@ impl Ends {
         }
     }
 
-    /// Delivers like [`Self::deliver_here`], for all packets and sinks.
+    /// Delivers like [`Self::deliver`], in a function that is not inlined.
+    #[inline(never)]
+    pub(super) fn deliver_apart<O: Observer>(
+        &mut self,
+        now: Time,
+        parcel: &Parcel,
+        world: &mut World<'_, O>,
+    ) {
+        self.deliver(now, parcel, world);
+    }
+
+    /// Delivers like [`Self::deliver`], for all packets and sinks.
     #[inline(never)]
     fn deliver_any<O: Observer>(&mut self, now: Time, parcel: Parcel, world: &mut World<'_, O>) {
         // A fused sink gets packets ahead of time. It first acts on its deadlines before this

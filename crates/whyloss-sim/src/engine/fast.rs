@@ -171,7 +171,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let flow = parcel.flow as usize;
         match hop {
             hop if !hop.is_end() => self.forward(now, parcel),
-            Hop::SINK => self.ends[flow].deliver(now, &parcel.copy(), &mut self.world),
+            Hop::SINK => self.ends[flow].deliver_apart(now, &parcel.copy(), &mut self.world),
             Hop::SOURCE => self.ends[flow].hear(now, &parcel, &mut self.world),
             _ => {
                 debug_assert!(hop == Hop::FUSED_SOURCE, "a fused sink parks nothing");
@@ -230,10 +230,10 @@ impl<'a, O: Observer> Engine<'a, O> {
         match network.send::<O, false>(&mut parcel, recorder) {
             Sent::InTransit => {}
             Sent::AtSource => {
-                self.ends[flow].hear_early(&parcel.copy(), &mut self.world);
+                self.ends[flow].hear_early(&parcel, &mut self.world);
             }
             Sent::AtSink => {
-                self.ends[flow].deliver_here(parcel.due, &parcel, &mut self.world);
+                self.ends[flow].deliver(parcel.due, &parcel, &mut self.world);
             }
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {

@@ -35,18 +35,8 @@ impl Ends {
 
     /// Handles an answer that is at its fused source ahead of time. The source takes it now if it
     /// foresees the answer; otherwise, the answer is parked.
-    #[inline(never)]
-    pub(super) fn hear_early<O: Observer>(&mut self, parcel: &Parcel, world: &mut World<'_, O>) {
-        self.hear_early_here(parcel, world);
-    }
-
-    /// Handles an answer like [`Self::hear_early`], as a part of its caller.
     #[inline(always)]
-    pub(super) fn hear_early_here<O: Observer>(
-        &mut self,
-        parcel: &Parcel,
-        world: &mut World<'_, O>,
-    ) {
+    pub(super) fn hear_early<O: Observer>(&mut self, parcel: &Parcel, world: &mut World<'_, O>) {
         if self.foresees(parcel) {
             self.hear_foreseen(parcel, world);
         } else {

@@ -48,7 +48,7 @@ impl Ends {
                         world.network.table.end_of(self.back) != Hop::FUSED_SOURCE,
                         "data without a stop, from a source that foresees"
                     );
-                    self.deliver(parcel.due, &parcel.copy(), world);
+                    self.deliver_apart(parcel.due, &parcel.copy(), world);
                 }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
