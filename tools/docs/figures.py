@@ -63,7 +63,7 @@ def experiments() -> list[str]:
     wrong = []
     seen: list[str] = []
     text = REPRODUCTION.read_text()
-    # A bullet that begins with ids has the differences of these experiments, up to the next bullet of its level.
+    # A bullet names experiments, then says how they differ from the paper.
     names = r"`[a-z]{3}-[a-z0-9-]+`(?:(?:, | to )`[a-z]{3}-[a-z0-9-]+`)*"
     differences = dict(re.findall(rf"^- ({names})[:,](.*(?:\n  .*)*)", text, flags=re.M))
     for row in map(cells, text.splitlines()):
