@@ -156,7 +156,7 @@ impl Job {
                 let found = run(&of_satellite(""), seed);
                 let flow = &found.flows[0];
                 let bits = flow.application_bytes as f64 * 8e-6;
-                // A rate of an open and a closed connection would say nothing.
+                // The mean rate of a connection that closed early does not describe its controller.
                 let open = flow.closed.is_none();
                 open.then(|| bits / found.window.as_secs_f64())
             }

@@ -122,6 +122,7 @@ mod tests {
              **index**\n\n| flows | A |\n|---|---|\n| 3 | −1.50 |\n\n"
         );
     }
+
     #[test]
     fn each_quantity_has_a_table_of_its_own() {
         let of = |row: &str, unit| Mean::of(&[1.5]).cell(row, "A", unit);
