@@ -26,6 +26,10 @@ const PACKED: u64 = 22;
 const PAGE: u64 = 64 << 20;
 /// The number of bytes at the start of a page that can hold its sizes.
 const HEAD: u64 = 18;
+/// The maximum length of a size in it, in bytes.
+const VARINT: usize = 5;
+/// The length of the end of a file, which has the size of the metadata.
+const FOOTER: u64 = 8;
 
 thread_local! {
     /// Whether the panic hook stays silent on this thread, because [`guard`] reports the panic.
@@ -120,13 +124,20 @@ impl<R: Length> Length for Checked<R> {
 impl<R: ChunkReader> ChunkReader for Checked<R> {
     type T = R::T;
 
-    /// A read at an offset starts at the header of a page.
+    /// A read at an offset starts at the header of a page, or at the footer.
     fn get_read(&self, start: u64) -> Result<R::T> {
-        let head = HEAD.min(self.len().saturating_sub(start));
-        let head = self.0.get_bytes(start, head as usize)?;
-        if let Some((unpacked, packed)) = sizes(&head)
-            && (unpacked > PAGE || unpacked > (packed + HEAD) * PACKED)
-        {
+        let left = self.len().saturating_sub(start);
+        if left == FOOTER {
+            return self.0.get_read(start);
+        }
+        let head = self.0.get_bytes(start, HEAD.min(left) as usize)?;
+        // The decoding crate also reads sizes of another type or in another order, unchecked.
+        let Some((unpacked, packed)) = sizes(&head) else {
+            return wrong(format!(
+                "no page starts with its type and sizes at byte {start}"
+            ));
+        };
+        if unpacked > PAGE || unpacked > (packed + HEAD) * PACKED {
             return wrong(format!(
                 "a page of {packed} bytes claims to have {unpacked}, unpacked"
             ));
@@ -149,7 +160,10 @@ fn sizes(mut head: &[u8]) -> Option<(u64, u64)> {
         let end = rest.iter().position(|byte| byte & 0x80 == 0)?;
         let (number, rest) = rest.split_at(end + 1);
         head = rest;
-        let bits = number.iter().rev().take(8);
+        if number.len() > VARINT {
+            return None;
+        }
+        let bits = number.iter().rev();
         let bits = bits.fold(0_u64, |bits, &byte| bits << 7 | u64::from(byte & 0x7f));
         // The sign is ignored here; other code rejects negative sizes.
         Some(bits >> 1)
@@ -185,6 +199,12 @@ mod tests {
         assert_eq!(sizes(&head), Some((300, 5)));
         assert_eq!(sizes(&head[..6]), None);
         assert_eq!(sizes(b"PAR1"), None);
+        // The second size is a long integer, which the decoding crate reads like a short one.
+        assert_eq!(sizes(&[0x15, 0x00, 0x15, 0xd8, 0x04, 0x16, 0x0a]), None);
+        assert_eq!(
+            sizes(&[0x15, 0x80, 0x80, 0x80, 0x80, 0x80, 0x00, 0x15, 0x00]),
+            None
+        );
     }
 
     #[test]
