@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use whyloss::bandwidth::{AnyEstimator, BandwidthEstimator as _};
-use whyloss::congestion::{Controller as _, Start, Under, Whyloss};
+use whyloss::congestion::{Controller as _, Decision, Start, Under, Whyloss};
 use whyloss::event::{AckEvent, Detection as Found, LossEvent};
 use whyloss::sender::trees::{self, Signals};
 use whyloss::sender::{Classifier, SenderClassifier as _};
@@ -224,7 +224,6 @@ impl Beside {
             return self.classifier.on_loss(&loss);
         };
         let then = signals.on_loss(&loss);
-        tally.states_differ += u64::from(!describes(event, then.as_ref()));
         // The window and the program's first cut both come from the kernel.
         let ssthresh = if event.cut.first {
             u64::MAX
@@ -232,7 +231,10 @@ impl Beside {
             loss.window
         };
         controller.set_window(loss.window, ssthresh);
-        let cut = controller.cut(&loss);
+        let Decision { cut, evidence } = controller.decide(&loss);
+        let alike = event.odds == then.as_ref().map(trees::log_odds)
+            && evidence.is_none_or(|evidence| event.digest == digest(&evidence));
+        tally.states_differ += u64::from(!alike);
         let cause = if cut == 0 {
             Cause::Wireless
         } else {
@@ -262,11 +264,13 @@ fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
         && signals.is_none_or(|signals| event.digest == digest(signals))
 }
 
-/// Computes FNV-1a over whole signals, like `weigh` of `whyloss.bpf.c`.
-fn digest(signals: &[i16; trees::COUNT]) -> u32 {
-    signals.iter().fold(2_166_136_261, |digest: u32, &signal| {
-        (digest ^ u32::from(signal.cast_unsigned())).wrapping_mul(16_777_619)
-    })
+/// Computes FNV-1a over whole quantities, like `digest_of` of `whyloss.bpf.c`.
+fn digest(quantities: &[i16]) -> u32 {
+    quantities
+        .iter()
+        .fold(2_166_136_261, |digest: u32, &quantity| {
+            (digest ^ u32::from(quantity.cast_unsigned())).wrapping_mul(16_777_619)
+        })
 }
 
 /// Returns the library's estimate in bytes/s; 0 before the first.

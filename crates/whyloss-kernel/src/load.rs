@@ -7,6 +7,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use whyloss::congestion::evidence;
 use whyloss::sender::trees;
 
 use libbpf_rs::{ErrorKind, Link, MapCore, MapType, Object, ObjectBuilder};
@@ -109,7 +110,7 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
         {
             rename(value, control.name, name);
         }
-        if map.name() == FOREST
+        if map.name() == FORESTS
             && let Some(value) = map.initial_value_mut()
         {
             plant(value);
@@ -155,26 +156,41 @@ fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelEr
     }
 }
 
-/// The section of `trees.h` that holds the table of trees.
-const FOREST: &str = ".rodata.wl_forest";
+/// The section of `trees.h` that holds the tables of trees.
+const FORESTS: &str = ".rodata.wl_forests";
 
-/// Writes the trees of the library into `struct forest` of `trees.h`.
+/// `MOST_TREES` of `trees.h`, and the size of its `struct tree` in bytes.
+const ROOM: usize = 64;
+const TREE: usize = 80;
+const _: () = assert!(trees::GROWN <= ROOM && evidence::GROWN <= ROOM);
+
+/// Writes the trees of the library into both `struct forest` of `trees.h`.
 fn plant(place: &mut [u8]) {
-    /// `MOST_TREES` of `trees.h`, and the size of its `struct tree` in bytes.
-    const ROOM: usize = 64;
-    const TREE: usize = 80;
-    const { assert!(trees::GROWN <= ROOM) };
-    let mut forest = Vec::new();
-    forest.extend((trees::GROWN as u32).to_ne_bytes());
-    forest.extend(trees::Trees::default().threshold().to_ne_bytes());
-    for (questions, leaves) in trees::table() {
-        let end = forest.len() + TREE;
+    let (classifier, scheme) = place.split_at_mut(place.len() / 2);
+    let threshold = trees::Trees::default().threshold();
+    plant_one(classifier, threshold, trees::table());
+    plant_one(scheme, evidence::FIRST_CUT, evidence::table());
+}
+
+fn plant_one(
+    place: &mut [u8],
+    threshold: i32,
+    table: impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])>,
+) {
+    let mut trees = Vec::new();
+    let mut count = 0_u32;
+    for (questions, leaves) in table {
+        count += 1;
         let bounds = questions.iter().map(|(_, bound)| bound);
-        forest.extend(bounds.chain(leaves).flat_map(|number| number.to_ne_bytes()));
-        forest.extend(questions.iter().map(|(signal, _)| signal));
-        forest.resize(end, 0);
+        trees.extend(bounds.chain(leaves).flat_map(|number| number.to_ne_bytes()));
+        trees.extend(questions.iter().map(|(asked, _)| asked));
+        trees.resize(count as usize * TREE, 0);
     }
-    for (byte, value) in place.iter_mut().zip(forest) {
+    let head = [count.to_ne_bytes(), threshold.to_ne_bytes()];
+    for (byte, value) in place
+        .iter_mut()
+        .zip(head.into_iter().flatten().chain(trees))
+    {
         *byte = value;
     }
 }
@@ -238,36 +254,46 @@ fn pin_error(path: &Path, source: std::io::Error) -> KernelError {
 mod tests {
     use super::*;
 
-    /// Reads the table as `trees.h` does.
-    fn leaf(place: &[u8], tree: usize, signals: &[i16; trees::COUNT]) -> i32 {
+    /// Reads a table as `trees.h` does.
+    fn leaf(place: &[u8], tree: usize, values: &[i16]) -> i32 {
         let tree = &place[8 + 80 * tree..][..80];
         let number = |at: usize| i16::from_ne_bytes([tree[2 * at], tree[2 * at + 1]]);
         let mut at = 0;
         for half in [8, 4, 2, 1] {
             let question = at + half - 1;
             let asked = usize::from(tree[62 + question]);
-            at += half * usize::from(signals[asked] > number(question));
+            at += half * usize::from(values[asked] > number(question));
         }
         i32::from(number(15 + at))
     }
 
-    #[test]
-    fn the_program_finds_the_librarys_trees() {
-        let mut place = vec![0; 8 + 64 * 80];
-        plant(&mut place);
+    /// Draws values, and compares the sums over a forest with the library's.
+    fn agree<const COUNT: usize>(
+        place: &[u8],
+        (grown, threshold): (usize, i32),
+        log_odds: fn(&[i16; COUNT]) -> i32,
+    ) {
         let word = |at: usize| i32::from_ne_bytes([0, 1, 2, 3].map(|byte| place[at + byte]));
-        assert_eq!(word(0), trees::GROWN as i32);
-        assert_eq!(word(4), (1e3 * trees::Trees::THRESHOLD) as i32);
+        assert_eq!([word(0), word(4)], [grown as i32, threshold]);
         let mut state = 1_u32;
         for _ in 0..1_000 {
-            let signals = [(); trees::COUNT].map(|()| {
+            let values = [(); COUNT].map(|()| {
                 state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (state >> 16) as i16 % 300
+                (state >> 16) as i16 % 1_000
             });
-            let sum: i32 = (0..trees::GROWN)
-                .map(|tree| leaf(&place, tree, &signals))
-                .sum();
-            assert_eq!(sum, trees::log_odds(&signals));
+            let sum: i32 = (0..grown).map(|tree| leaf(place, tree, &values)).sum();
+            assert_eq!(sum, log_odds(&values));
         }
+    }
+
+    #[test]
+    fn the_program_finds_the_librarys_trees() {
+        let mut place = vec![0; 2 * (8 + 64 * 80)];
+        plant(&mut place);
+        let (classifier, scheme) = place.split_at(8 + 64 * 80);
+        let threshold = (1e3 * trees::Trees::THRESHOLD) as i32;
+        agree(classifier, (trees::GROWN, threshold), trees::log_odds);
+        let own = (evidence::GROWN, evidence::FIRST_CUT);
+        agree(scheme, own, evidence::log_odds);
     }
 }

@@ -5,9 +5,10 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use whyloss::congestion::{Controller as _, Start, Under, Whyloss};
+use whyloss::congestion::evidence::{self, COUNT};
+use whyloss::congestion::{Controller as _, Decision, Start, Under, Whyloss};
 use whyloss::event::{AckEvent, Detection, LossEvent};
-use whyloss::sender::trees::{COUNT, Signals, log_odds};
+use whyloss::sender::trees::{self, Signals};
 use whyloss::{Duration, Time};
 
 /// Compiles a file of `tests/host` with the programs' headers. Returns the executable.
@@ -51,7 +52,7 @@ struct Event {
 }
 
 impl Event {
-    fn bytes(&self, odds: i32) -> Vec<u8> {
+    fn bytes(&self, odds: [i32; 2]) -> Vec<u8> {
         let mut bytes = self.now_us.to_ne_bytes().to_vec();
         for value in [
             self.acked,
@@ -62,8 +63,10 @@ impl Event {
             self.lost,
             self.state,
             u32::from(self.timeout),
-            odds.cast_unsigned(),
+            odds[0].cast_unsigned(),
+            odds[1].cast_unsigned(),
             u32::from(self.starting),
+            0,
         ] {
             bytes.extend(value.to_ne_bytes());
         }
@@ -139,16 +142,17 @@ fn flow(mut seed: u64, count: usize) -> Vec<Event> {
     (0..count).map(&mut event).collect()
 }
 
-/// A loss after an event, and its cut in thousandths if it was found.
+/// A loss after an event, and its cut in thousandths if it was found. If it was not, only the
+/// signals at the end of the evidence are known.
 #[derive(Debug, PartialEq)]
 struct Loss {
-    signals: [i16; COUNT],
+    evidence: [i16; COUNT],
     cut: u32,
 }
 
-/// Judges a loss after each event with the library. Also returns its log-odds; zeros during the
-/// warm-up.
-fn judged(flow: &[Event]) -> Vec<(Loss, i32)> {
+/// Judges a loss after each event with the library. Also returns its log-odds, and those of the
+/// scheme's trees above the ones at which cuts begin; zeros during the warm-up.
+fn judged(flow: &[Event]) -> Vec<(Loss, [i32; 2])> {
     let mut signals = Signals::new();
     let mut controller = Whyloss::new(&Start::new(1_448), Under::Cubic);
     let mut acknowledged = 0;
@@ -175,17 +179,31 @@ fn judged(flow: &[Event]) -> Vec<(Loss, i32)> {
             .first(acknowledged)
             .in_flight(u64::from(event.lost) * u64::from(event.mss))
             .window(window);
-        let (seen, cut) = if event.lost > 0 {
+        let seen = signals.clone().on_loss(&loss);
+        let decision = if event.lost > 0 {
             let ssthresh = if event.starting { u64::MAX } else { window };
             controller.set_window(window, ssthresh);
-            (signals.on_loss(&loss), controller.cut(&loss))
+            signals.on_loss(&loss);
+            controller.decide(&loss)
         } else {
-            (signals.clone().on_loss(&loss), 1_000)
+            let mut about = [0; COUNT];
+            let from = COUNT - trees::COUNT;
+            about[from..].copy_from_slice(&seen.unwrap_or_default());
+            Decision {
+                cut: 1_000,
+                evidence: Some(about),
+            }
         };
-        let odds = seen.as_ref().map_or(i32::MIN, log_odds);
-        let signals = seen.unwrap_or([0; COUNT]);
-        let cut = cut as u32;
-        (Loss { signals, cut }, odds)
+        let own = decision.evidence.as_ref().map_or(0, evidence::log_odds);
+        let odds = [
+            seen.as_ref().map_or(i32::MIN, trees::log_odds),
+            own - evidence::FIRST_CUT,
+        ];
+        let loss = Loss {
+            evidence: decision.evidence.unwrap_or([0; COUNT]),
+            cut: decision.cut as u32,
+        };
+        (loss, odds)
     };
     flow.iter().map(judge).collect()
 }
@@ -211,14 +229,14 @@ fn signals_and_cuts_are_the_librarys() {
         let ours = output.stdout.chunks_exact(2 * COUNT + 4).map(|bytes| {
             let number = |at: usize| i16::from_ne_bytes([bytes[2 * at], bytes[2 * at + 1]]);
             Loss {
-                signals: std::array::from_fn(number),
+                evidence: std::array::from_fn(number),
                 cut: u32::from_ne_bytes(*bytes.last_chunk().unwrap()),
             }
         });
         assert_eq!(ours.len(), library.len());
         for (index, (ours, (library, _))) in ours.zip(library).enumerate() {
             assert_eq!(ours, library, "event {index} of flow {seed}");
-            known += usize::from(library.signals != [0; COUNT]);
+            known += usize::from(library.evidence != [0; COUNT]);
             cuts[usize::from(library.cut > 0) + usize::from(library.cut == 1_000)] += 1;
         }
     }

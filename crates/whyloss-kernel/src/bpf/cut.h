@@ -6,7 +6,8 @@
 #ifndef WHYLOSS_CUT_H
 #define WHYLOSS_CUT_H
 
-#include "signals.h"
+#include "evidence.h"
+#include "trees.h"
 
 enum {
 	/* A cut is in thousandths of CUBIC's reduction. */
@@ -14,13 +15,15 @@ enum {
 	/* The number of own segments in the largest queue above which a queue counts as seen. */
 	SEEN = 6,
 	/* The share of losses at an empty queue above which the odds decide, in 65536ths. */
-	EVIDENCE = 65536 / 8,
+	EVIDENT = 65536 / 8,
 	MEMORY = 16,
-	/* The mean rank up to which losses are blind to the queue, in 65536ths, and the number of
-	 * losses in the mean.
-	 */
+	/* The mean rank up to which losses are blind to the queue, in 65536ths. */
 	BLIND = 44564,
-	RANKS = 8,
+	/* The mean rank above which the scheme's trees do not decide. */
+	MIDDLE = 3 * 65536 / 4,
+	/* The number of losses in the means of the formula, and in the longer ones of the evidence. */
+	LOSSES = 8,
+	LONG = 32,
 	/* The mean rank up to which the odds decide without a visible queue, in 65536ths. */
 	UNSEEN = 40632,
 	/* The mean log-odds up to which a channel explains most losses, and the most that one loss
@@ -46,29 +49,28 @@ INLINE bool is_paid(struct signals *s, u64 window)
 /* Updates a mean over losses. The library's division rounds towards zero; BPF has no signed
  * division.
  */
-INLINE s32 nearer(s32 mean, s32 value)
+INLINE s32 nearer(s32 mean, s32 value, u32 losses)
 {
-	return value > mean ? mean + (u32)(value - mean) / RANKS : mean - (u32)(mean - value) / RANKS;
+	return value > mean ? mean + (u32)(value - mean) / losses : mean - (u32)(mean - value) / losses;
 }
 
-/* Counts the rank of a loss. Returns whether losses are blind to the queue. */
-INLINE bool is_blind(struct signals *s)
+/* Adds a loss to means. */
+INLINE void count_in_mean(struct mean *mean, s32 rank, s32 odds, u32 losses)
 {
-	s->rank = nearer(s->rank, rank_of(s));
-	return s->rank <= BLIND;
+	mean->rank = nearer(mean->rank, rank, losses);
+	mean->odds = nearer(mean->odds, odds < -WEIGHT ? -WEIGHT : odds > WEIGHT ? WEIGHT : odds, losses);
 }
 
-/* Counts the odds of a loss. Returns whether a channel explains most losses. */
-INLINE bool is_lossy(struct signals *s, s32 odds)
+/* Returns the cut at these log-odds, where cuts begin at `first`. */
+INLINE u32 cut_by(s32 odds, s32 first)
 {
-	s->odds = nearer(s->odds, odds < -WEIGHT ? -WEIGHT : odds > WEIGHT ? WEIGHT : odds);
-	return s->odds <= LOSSY;
+	return odds <= first ? 0 : odds - first < FULL ? odds - first : FULL;
 }
 
 /* Returns whether a channel explains the losses, even if no queue was seen. */
 INLINE bool is_proven(const struct signals *s)
 {
-	return s->odds <= LOSSY && s->rank <= UNSEEN;
+	return s->mean.odds <= LOSSY && s->mean.rank <= UNSEEN;
 }
 
 /* Returns whether the last two samples and half of the samples of two round trips are flat. */
@@ -79,30 +81,24 @@ INLINE bool stays_flat(const struct signals *s)
 	return is_flat_at(s, before) && (s->flat[0].flat + s->flat[1].flat) * 2 >= s->flat[0].all + s->flat[1].all;
 }
 
-/* Returns the cut for a loss at `cwnd` segments with these odds, before `remember_loss`. */
-INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
+/* Returns the cut of the formula for a loss at `window` bytes, after the means counted it. */
+INLINE u32 cut_by_formula(struct signals *s, u64 window, u32 mss, s32 odds, bool starting)
 {
 	s64 least_ns = s->longer.both.min, trough = real_whole(s->trough);
 	s64 waits = (s->rtt < trough ? s->rtt : trough) - least_ns;
-	u64 largest = largest_of(s)->rtt, window = largest_of(s)->window;
+	u64 largest = largest_of(s)->rtt, filled = largest_of(s)->window;
 	u64 depth = (s64)largest > least_ns ? largest - least_ns : 0;
-	u32 by_odds;
-	bool blind, lossy, seen, small;
+	bool blind = s->mean.rank <= BLIND, seen, small;
 
-	if (odds == NO_ODDS)
-		return FULL;
-	by_odds = odds <= FIRST_CUT ? 0 : odds - FIRST_CUT < FULL ? odds - FIRST_CUT : FULL;
-	blind = is_blind(s);
-	lossy = is_lossy(s, odds);
 	if (starting) {
-		bool paid = is_paid(s, (u64)cwnd * mss);
+		bool paid = is_paid(s, window);
 
 		return paid && odds <= SLOW_START * (waits * 32 <= least_ns ? 2 : 1) ? 0 : FULL;
 	}
-	seen = depth && (window >= ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth ||
+	seen = depth && (filled >= ((u64)SEEN * most(mss, 1) * largest + depth - 1) / depth ||
 			 3 * depth >= (u64)least_ns);
 	if (!seen)
-		return blind && stays_flat(s) ? 0 : is_proven(s) ? by_odds : FULL;
+		return blind && stays_flat(s) ? 0 : is_proven(s) ? cut_by(odds, FIRST_CUT) : FULL;
 	if (is_empty_at(s, least_ns + waits) &&
 	    (s->met[0].empty + s->met[1].empty) * (blind ? 4 : 2) >= s->met[0].all + s->met[1].all) {
 		s->empties += (65536 - s->empties) / MEMORY;
@@ -110,8 +106,27 @@ INLINE u32 cut_of(struct signals *s, u32 cwnd, u32 mss, s32 odds, bool starting)
 	}
 	s->empties -= s->empties / MEMORY;
 	/* Both times are whole microseconds, so these products fit and equal the library's. */
-	small = (u64)cwnd * mss * 4 * (largest / NANOS) <= 3 * window * ((u64)least_ns / NANOS);
-	return s->empties >= EVIDENCE || (lossy && blind && small) ? by_odds : FULL;
+	small = window * 4 * (largest / NANOS) <= 3 * filled * ((u64)least_ns / NANOS);
+	return s->empties >= EVIDENT || (s->mean.odds <= LOSSY && blind && small) ? cut_by(odds, FIRST_CUT) : FULL;
+}
+
+/* Returns the cut for a loss at `window` bytes with these odds, before `remember_loss`. */
+INLINE u32 cut_of(struct signals *s, u64 window, u32 mss, s32 odds, bool starting)
+{
+	s32 rank;
+	u32 cut, own;
+
+	if (odds == NO_ODDS)
+		return FULL;
+	rank = rank_of(s);
+	count_in_mean(&s->mean, rank, odds, LOSSES);
+	count_in_mean(&s->long_mean, rank, odds, LONG);
+	cut = cut_by_formula(s, window, mss, odds, starting);
+	gather(s, window, mss, rank, odds);
+	if (starting || s->mean.odds > 0 || s->mean.rank > MIDDLE)
+		return cut;
+	own = cut_by(log_odds(OF_SCHEME, s), wl_forests[OF_SCHEME].threshold);
+	return own < cut ? own : cut;
 }
 
 #endif

@@ -14,6 +14,12 @@
 
 enum {
 	SIGNALS = 16,
+	/* The evidence of evidence.h: the number of quantities, the signals that follow included, and
+	 * the size of their array, a power of two.
+	 */
+	OWN = 19,
+	EVIDENCE = OWN + SIGNALS,
+	EVIDENCE_ROOM = 64,
 	CLASSES = 16,
 	/* The number of edge-moving acknowledgements before the signals are meaningful. */
 	WARM_UP = 8,
@@ -78,6 +84,12 @@ struct density {
 	real lost[CLASSES];
 };
 
+/* Means over losses. */
+struct mean {
+	s32 rank; /* of the round-trip time before a loss, 65536ths */
+	s32 odds; /* thousandths */
+};
+
 struct signals {
 	u64 advanced; /* us, when an acknowledgement last moved the edge */
 	u64 first_duplicate;
@@ -111,8 +123,10 @@ struct signals {
 	u32 empties; /* of cut.h: share of losses at an empty queue, 65536ths */
 	u32 round_samples;
 	u32 unpaid; /* losses of slow start at larger windows since `reached` */
-	s32 rank; /* of cut.h: mean rank of the round-trip time before a loss, 65536ths */
-	s32 odds; /* of cut.h: mean log-odds of losses, thousandths */
+	struct mean mean;      /* of cut.h: gain 1/8 */
+	struct mean long_mean; /* gain 1/32 */
+	u64 lost_at;	       /* of evidence.h: bytes acknowledged at the last loss */
+	u32 losses;
 	u32 delivered; /* of response.h: segments that had arrived at the last acknowledgement */
 	struct flat flat[2]; /* of the current and the previous round trip */
 	u32 kept;
@@ -120,8 +134,8 @@ struct signals {
 	u32 skipped; /* samples since the last one that was kept */
 	u8 has_recover;
 	u8 spare[3];
-	s16 seen[SIGNALS]; /* the latest description */
 	u32 recent[RECENT]; /* us, spread over the last few round trips; the first `kept` are valid */
+	s16 evidence[EVIDENCE_ROOM]; /* about the latest loss; the signals begin at OWN */
 };
 
 struct {
@@ -200,7 +214,9 @@ INLINE void count_loss(struct signals *s)
 
 INLINE void begin_signals(struct signals *s)
 {
-	/* `kept` is the number of valid entries of `recent`, so the array need not be cleared. */
+	/* `kept` is the number of valid entries of `recent`, and each loss writes `evidence`, so these
+	 * arrays need not be cleared.
+	 */
 	__builtin_memset(s, 0, __builtin_offsetof(struct signals, recent));
 	forget(&s->shorter);
 	forget(&s->longer);
@@ -209,7 +225,8 @@ INLINE void begin_signals(struct signals *s)
 	forget(&s->backlogs);
 	forget(&s->t_min);
 	s->weight = REAL(1.0);
-	s->rank = 3 * 65536 / 4;
+	s->mean.rank = 3 * 65536 / 4;
+	s->long_mean.rank = 3 * 65536 / 4;
 }
 
 /* Begins new buckets of extrema if the old ones have ended. */
@@ -491,6 +508,7 @@ INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 	u32 cwnd = tp->snd_cwnd;
 	s64 waited = (s64)(tp->tcp_mstamp - s->advanced) * NANOS;
 	real window = real_of(cwnd), t_min = 0;
+	s16 *seen = s->evidence + OWN;
 	/* Without duplicates, both are -1. */
 	real gap = REAL(-1.0), apart = REAL(-1.0);
 	real min = real_of(s->longer.both.min), max = real_of(s->longer.both.max);
@@ -505,25 +523,25 @@ INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 		apart = real_div(real_of((s64)(tp->tcp_mstamp - s->first_duplicate) * NANOS),
 				 real_of(most(s->duplicates, 2) - 1));
 	}
-	s->seen[0] = hundredths(real_ratio(real_mul(REAL(100.0), backlog(s, window)), real_of(s->backlogs.both.max)));
-	s->seen[1] = hundredths(real_ratio(real_sub(s->trough, real_of(s->shorter.both.min)), range));
-	s->seen[2] = hundredths(position(s->longer.both.min, s->longer.both.max, s->rtt));
-	s->seen[3] = hundredths(real_ratio(real_sub(max, min), min));
-	s->seen[4] = hundredths(
+	seen[0] = hundredths(real_ratio(real_mul(REAL(100.0), backlog(s, window)), real_of(s->backlogs.both.max)));
+	seen[1] = hundredths(real_ratio(real_sub(s->trough, real_of(s->shorter.both.min)), range));
+	seen[2] = hundredths(position(s->longer.both.min, s->longer.both.max, s->rtt));
+	seen[3] = hundredths(real_ratio(real_sub(max, min), min));
+	seen[4] = hundredths(
 		dense(&s->by_delay, class_of(s->longer.both.min, s->longer.both.max, s->rtt), s->weight));
-	s->seen[5] = hundredths(dense(&s->by_window, class_of(0, s->windows.both.max, PARTS * (s64)cwnd), s->weight));
-	s->seen[6] = hundredths(real_mul(REAL(100.0), s->loss_rate));
-	s->seen[7] = hundredths(real_mul(REAL(10.0), s->recent_losses));
-	s->seen[8] = hundredths(real_ratio(gap, s->t_avg));
-	s->seen[9] = hundredths(real_ratio(apart, s->t_avg));
-	s->seen[10] = hundredths(
+	seen[5] = hundredths(dense(&s->by_window, class_of(0, s->windows.both.max, PARTS * (s64)cwnd), s->weight));
+	seen[6] = hundredths(real_mul(REAL(100.0), s->loss_rate));
+	seen[7] = hundredths(real_mul(REAL(10.0), s->recent_losses));
+	seen[8] = hundredths(real_ratio(gap, s->t_avg));
+	seen[9] = hundredths(real_ratio(apart, s->t_avg));
+	seen[10] = hundredths(
 		real_ratio(real_div(real_of(waited), real_add(real_of(s->duplicates), REAL(1.0))), t_min));
-	s->seen[11] = hundredths(real_ratio(s->t_avg, t_min));
-	s->seen[12] = hundredths(s->irregular);
-	s->seen[13] = hundredths(real_sub(position(s->shorter.both.min, s->shorter.both.max, s->rtt),
+	seen[11] = hundredths(real_ratio(s->t_avg, t_min));
+	seen[12] = hundredths(s->irregular);
+	seen[13] = hundredths(real_sub(position(s->shorter.both.min, s->shorter.both.max, s->rtt),
 					  position(s->shorter.both.min, s->shorter.both.max, s->rtt_before)));
-	s->seen[14] = hundredths(real_ratio(window, segments(s->began[1], tp->mss_cache)));
-	s->seen[15] = timeout;
+	seen[14] = hundredths(real_ratio(window, segments(s->began[1], tp->mss_cache)));
+	seen[15] = timeout;
 	return true;
 }
 

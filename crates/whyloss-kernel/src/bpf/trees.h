@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR GPL-2.0-only */
-/* Turns signals into log-odds of congestion with the library's trees (`sender/trees`).
+/* Turns signals into log-odds of congestion with the library's trees (`sender/trees`), and evidence
+ * with those of the scheme (`congestion/whyloss`).
  *
- * The loader (`src/load.rs`) writes the library's table here before the verifier runs, so the trees
+ * The loader (`src/load.rs`) writes the library's tables here before the verifier runs, so the trees
  * exist only once.
  */
 #ifndef WHYLOSS_TREES_H
@@ -17,55 +18,58 @@ enum { QUESTIONS = 15, LEAVES = 16, MOST_TREES = 64 };
 struct tree {
 	s16 bounds[QUESTIONS];
 	s16 leaves[LEAVES];
-	u8 asked[QUESTIONS]; /* numbers of signals */
+	u8 asked[QUESTIONS]; /* numbers of quantities */
 	u8 spare[3];
 };
 
 struct forest {
 	u32 count;
-	s32 threshold; /* thousandths of log-odds; above it, a loss is congestion */
+	s32 threshold; /* thousandths of log-odds; above it, a loss is congestion, or cuts begin */
 	struct tree trees[MOST_TREES];
 };
 
 _Static_assert(sizeof(struct forest) == 8 + MOST_TREES * 80, "src/load.rs fills it");
 
-const volatile struct forest wl_forest SEC(".rodata.wl_forest");
+enum { OF_CLASSIFIER, OF_SCHEME, FORESTS };
 
-/* Evaluates one question, with `half` leaves on either side of it. */
-INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 at, u32 half)
+const volatile struct forest wl_forests[FORESTS] SEC(".rodata.wl_forests");
+
+/* Evaluates one question about the quantities from `first` on, with `half` leaves on either side. */
+INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 first, u32 at, u32 half)
 {
 	u32 question = at + half - 1;
 
 	if (question >= QUESTIONS)
 		return at;
-	return s->seen[tree->asked[question] & (SIGNALS - 1)] > tree->bounds[question] ? at + half : at;
+	return s->evidence[(first + tree->asked[question]) & (EVIDENCE_ROOM - 1)] > tree->bounds[question] ? at + half
+													   : at;
 }
 
 /* Returns the leaf of one tree. As a separate function, it is verified once for any tree. Inlined,
  * it would make the verifier follow each path through all trees and give up.
  */
-__attribute__((noinline)) int leaf_of(u32 number, const struct signals *s)
+__attribute__((noinline)) int leaf_of(u32 forest, u32 number, const struct signals *s)
 {
 	const volatile struct tree *tree;
-	u32 at = 0;
+	u32 first = forest == OF_SCHEME ? 0 : OWN, at = 0;
 
-	if (!s || number >= MOST_TREES)
+	if (!s || forest >= FORESTS || number >= MOST_TREES)
 		return 0;
-	tree = &wl_forest.trees[number];
-	at = ask(tree, s, at, 8);
-	at = ask(tree, s, at, 4);
-	at = ask(tree, s, at, 2);
-	at = ask(tree, s, at, 1);
+	tree = &wl_forests[forest].trees[number];
+	at = ask(tree, s, first, at, 8);
+	at = ask(tree, s, first, at, 4);
+	at = ask(tree, s, first, at, 2);
+	at = ask(tree, s, first, at, 1);
 	return tree->leaves[at & (LEAVES - 1)];
 }
 
 /* Returns the log-odds of congestion, in thousandths. */
-INLINE s32 log_odds(const struct signals *s)
+INLINE s32 log_odds(u32 forest, const struct signals *s)
 {
 	s32 sum = 0;
 
-	for (u32 k = 0; k < MOST_TREES && k < wl_forest.count; k++)
-		sum += leaf_of(k, s);
+	for (u32 k = 0; k < MOST_TREES && k < wl_forests[forest].count; k++)
+		sum += leaf_of(forest, k, s);
 	return sum;
 }
 

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: MIT OR GPL-2.0-only
 /* Whyloss: classifies each loss with the library's trees, over the kernel's own CUBIC.
  *
- * Signals (signals.h), odds (trees.h) and the answer (response.h) are the same numbers as in the
- * library.
+ * Signals (signals.h), odds (trees.h), evidence (evidence.h), cuts (cut.h) and the answer
+ * (response.h) are the same numbers as in the library.
  */
 #include "cubic.h"
 #include "response.h"
-#include "trees.h"
 
 INLINE struct signals *signals_of(struct sock *sk)
 {
@@ -21,21 +20,27 @@ INLINE void meet(struct sock *sk, struct socket_state *p)
 		begin_signals(s);
 }
 
-/* Computes the odds that a loss detected now is congestion, and a digest of the signals. */
-INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s, bool timeout)
+/* Returns a digest of the quantities from `first` on. */
+INLINE u32 digest_of(const struct signals *s, u32 first)
 {
 	u32 digest = 2166136261U;
 
+	for (u32 k = first; k < EVIDENCE; k++)
+		digest = (digest ^ (u16)s->evidence[k]) * 16777619U;
+	return digest;
+}
+
+/* Computes the odds that a loss detected now is congestion, and a digest of the signals. */
+INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s, bool timeout)
+{
 	p->judge.odds = NO_ODDS;
 	p->judge.digest = 0;
 	p->judge.congested = true;
 	if (!describe(tp, s, timeout))
 		return;
-	p->judge.odds = log_odds(s);
-	p->judge.congested = p->judge.odds > wl_forest.threshold;
-	for (int k = 0; k < SIGNALS; k++)
-		digest = (digest ^ (u16)s->seen[k]) * 16777619U;
-	p->judge.digest = digest;
+	p->judge.odds = log_odds(OF_CLASSIFIER, s);
+	p->judge.congested = p->judge.odds > wl_forests[OF_CLASSIFIER].threshold;
+	p->judge.digest = digest_of(s, OWN);
 }
 
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)
@@ -48,7 +53,9 @@ INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detect
 		weigh(tp, p, s, detection == TIMEOUT);
 		/* HyStart may have ended slow start, but no loss has. */
 		p->judge.starting = !p->congestion && !p->marks;
-		cut = cut_of(s, tp->snd_cwnd, tp->mss_cache, p->judge.odds, p->judge.starting);
+		cut = cut_of(s, (u64)tp->snd_cwnd * tp->mss_cache, tp->mss_cache, p->judge.odds, p->judge.starting);
+		if (p->judge.odds != NO_ODDS)
+			p->judge.digest = digest_of(s, 0);
 		remember_loss(tp, s, (u64)tp->packets_out * tp->mss_cache);
 	}
 	p->judge.cut = cut;

@@ -36,6 +36,19 @@ static u32 most(u32 a, u32 b)
 }
 
 #define NO_ODDS (-0x7fffffff - 1)
+#include "signals.h"
+
+/* Replaces trees.h: the library's log-odds arrive with the events. */
+#define WHYLOSS_TREES_H
+enum { OF_SCHEME };
+static s32 own_odds;
+static const struct {
+	s32 threshold;
+} wl_forests[1];
+static s32 log_odds(u32 forest, const struct signals *s)
+{
+	return own_odds;
+}
 #include "cut.h"
 
 struct event {
@@ -49,7 +62,9 @@ struct event {
 	u32 state;
 	u32 timeout;
 	s32 odds; /* the library's, of that loss */
+	s32 own_odds; /* those of the scheme's trees, above the ones at which cuts begin */
 	u32 starting;
+	u32 spare;
 };
 
 int main(void)
@@ -68,13 +83,16 @@ int main(void)
 		tp.mss_cache = event.mss;
 		hear(&tp, &s, event.state, event.acked, event.rtt_us);
 		if (!describe(&tp, &s, event.timeout))
-			memset(s.seen, 0, sizeof(s.seen));
+			memset(s.evidence, 0, sizeof(s.evidence));
 		cut = FULL;
 		if (event.lost) {
-			cut = cut_of(&s, event.cwnd, event.mss, event.odds, event.starting);
+			own_odds = event.own_odds;
+			cut = cut_of(&s, (u64)event.cwnd * event.mss, event.mss, event.odds, event.starting);
 			remember_loss(&tp, &s, (u64)event.lost * event.mss);
 		}
-		fwrite(s.seen, sizeof(s.seen), 1, stdout);
+		if (!event.lost)
+			memset(s.evidence, 0, OWN * sizeof(s16));
+		fwrite(s.evidence, EVIDENCE * sizeof(s16), 1, stdout);
 		fwrite(&cut, sizeof(cut), 1, stdout);
 	}
 	return 0;

@@ -63,7 +63,7 @@ pub use scream::{Scream, ScreamTarget};
 pub use vegas::{Vegas, VegasDialect};
 pub use veno::{BacklogRtt, Veno};
 pub use westwood::{Reaction, Westwood, WestwoodOptions};
-pub use whyloss::{Under, Whyloss};
+pub use whyloss::{Decision, Under, Whyloss, evidence};
 pub use window::{Growth, Window, may_grow};
 
 pub use crate::policy::{Spared, UnderPolicy, WirelessPolicy};

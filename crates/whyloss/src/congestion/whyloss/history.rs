@@ -126,19 +126,19 @@ impl History {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Queue {
     /// m, the lowest round-trip time.
-    least: i64,
+    pub(super) least: i64,
     /// S, the highest of the lowest samples of round trips; 0 before one is known.
-    largest: i64,
+    pub(super) largest: i64,
     /// W, the window in bytes at the end of the round trip of S.
-    window: u64,
+    pub(super) window: u64,
     /// r, the lower of the last round-trip time and the trough.
-    now: i64,
+    pub(super) now: i64,
     /// r′, the higher of the last two samples.
-    before: i64,
+    pub(super) before: i64,
     /// The samples of f: the number of flat ones, and the total.
-    flat: (u32, u32),
+    pub(super) flat: (u32, u32),
     /// The bytes of e: those that met an empty queue, and the total.
-    met: (u64, u64),
+    pub(super) met: (u64, u64),
 }
 
 impl Queue {
