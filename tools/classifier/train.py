@@ -9,6 +9,7 @@ scores. In each network, congestion and wireless losses have equal weight; a net
 
 import argparse
 import math
+import sys
 from pathlib import Path
 
 import lightgbm
@@ -130,18 +131,21 @@ def spread(node, depth):
     return [*before, f"({signal}, {bound})", *after], low + high
 
 
-def table(trees, depth, threshold):
+def table(trees, depth, threshold=None):
+    above = [
+        "/// The log-odds of congestion above which a loss is congestion.",
+        f"pub(super) const THRESHOLD: f64 = {threshold:.2f};",
+        "",
+    ] if threshold is not None else []  # fmt: skip
     lines = [
-        "//! The trees. `tools/classifier/train.py` writes this file; edit that program instead.",
+        f"//! The trees. `tools/classifier/{Path(sys.argv[0]).name}` writes this file; edit that program instead.",
         "//!",
         f"//! Each block is one tree: {2**depth - 1} questions (number of the signal, bound) and {2**depth} leaves. Each question",
         "//! separates two neighbouring leaves, and the middle question comes first.",
         "",
         "use crate::trees::Tree;",
         "",
-        "/// The log-odds of congestion above which a loss is congestion.",
-        f"pub(super) const THRESHOLD: f64 = {threshold:.2f};",
-        "",
+        *above,
         "#[rustfmt::skip]",
         f"pub(super) static TREES: [Tree; {len(trees)}] = [",
     ]

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod dump;
+mod evidence;
 mod judge;
 mod look;
 mod model;
@@ -110,10 +111,10 @@ enum Command {
         /// The number of seeds of each network.
         #[arg(long, default_value_t = 1)]
         seeds: u64,
-        /// Print rows of loss events instead.
+        /// Instead, write the rows on which the trees of `whyloss` are grown to this file.
         #[arg(long)]
-        rows: bool,
-        /// Print the rows of networks whose channels lose nothing.
+        evidence: Option<PathBuf>,
+        /// Write the rows of networks whose channels lose nothing.
         #[arg(long)]
         clean: bool,
         /// Measure only the harm.
@@ -227,7 +228,7 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
             seconds,
             only_harm,
             csv,
-            rows,
+            evidence,
             clean,
             seeds,
         } => {
@@ -240,8 +241,8 @@ fn main() -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
                 seeds,
             };
             let contenders: Vec<String> = contenders.split(',').map(str::to_owned).collect();
-            if rows {
-                return schemes::look(setting, &contenders[0], clean);
+            if let Some(out) = evidence {
+                return evidence::run(setting, clean, &out);
             }
             schemes::run(setting, &contenders, only_harm, csv.as_deref())
         }

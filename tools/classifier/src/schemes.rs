@@ -49,7 +49,12 @@ impl Tally {
 }
 
 impl Setting {
-    fn scenario(self, index: u64, contender: &str, variant: Variant) -> Result<Scenario, Failure> {
+    pub(crate) fn scenario(
+        self,
+        index: u64,
+        contender: &str,
+        variant: Variant,
+    ) -> Result<Scenario, Failure> {
         let network = self.drawn.network(index);
         let text = network.scenario(Transport::Cubic, variant);
         let text = text.replace("\"130 s\"", &format!("\"{} s\"", self.seconds));
@@ -140,32 +145,6 @@ fn narrow(network: &Network) -> impl Iterator<Item = String> {
 
 fn mean(values: &[f64]) -> f64 {
     statistics::mean(values).unwrap_or(f64::NAN)
-}
-
-/// Prints the rows of every loss event; if `clean`, in networks without channel losses.
-pub(crate) fn look(setting: Setting, contender: &str, clean: bool) -> Result<(), Failure> {
-    let variant = if clean {
-        Variant::BesideClean
-    } else {
-        Variant::Drawn
-    };
-    let driver = contender
-        .split_once('+')
-        .map_or("unaware", |(_, classifier)| classifier);
-    let rows = |index| {
-        crate::look::rows(
-            setting.scenario(index, contender, variant)?,
-            index,
-            driver,
-            1,
-        )
-    };
-    let all: Vec<String> = (0..setting.drawn.networks)
-        .into_par_iter()
-        .map(rows)
-        .collect::<Result<_, Failure>>()?;
-    println!("{}\n{}", crate::look::head(), all.concat());
-    Ok(())
 }
 
 /// Prints a line for each contender, relative to the first one, which should know the true causes
