@@ -123,7 +123,7 @@ INLINE u32 cut_of(struct signals *s, u64 window, u32 mss, s32 odds, bool startin
 	count_in_mean(&s->long_mean, rank, odds, LONG);
 	cut = cut_by_formula(s, window, mss, odds, starting);
 	gather(s, window, mss, rank, odds);
-	if (starting || s->mean.odds > 0 || s->mean.rank > MIDDLE)
+	if (!cut || starting || s->mean.odds > 0 || s->mean.rank > MIDDLE)
 		return cut;
 	own = cut_by(log_odds(OF_SCHEME, s), wl_forests[OF_SCHEME].threshold);
 	return own < cut ? own : cut;

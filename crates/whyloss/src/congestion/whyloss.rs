@@ -220,7 +220,7 @@ impl Whyloss {
             },
         );
         let may_be_channel = self.means.odds <= 0 && self.means.rank <= MIDDLE;
-        if may_be_channel && self.ssthresh() < u64::MAX {
+        if cut > 0 && may_be_channel && self.ssthresh() < u64::MAX {
             cut = cut.min(cut_by(evidence::log_odds(&about), OWN_CUT));
         }
         Decision {
