@@ -1,6 +1,6 @@
 #!/bin/sh
-# Collects the rows on which the trees of `whyloss` are grown, from drawn networks under the scheme as
-# it is: TCP and QUIC behind six kinds of queues, with channel losses and without.
+# Collects the rows on which the trees of `whyloss` are grown, from drawn networks under the scheme
+# as it is: TCP and QUIC behind six kinds of queues, with channel losses and without.
 #
 #   tools/classifier/collect.sh DIRECTORY SEED NETWORKS     from the repository's root
 set -eu

@@ -1,8 +1,9 @@
 //! The evidence about a loss that the scheme's own trees weigh: the quantities of the formula,
 //! others of the same history, and the signals of the classifier.
 //!
-//! Each quantity is a 16-bit integer, limited to its range, and is computed from whole microseconds.
-//! So the kernel's program (`evidence.h` of `whyloss-kernel`) computes the same numbers.
+//! Each quantity is a 16-bit integer, limited to its range, and is computed from whole
+//! microseconds. So the kernel's program (`evidence.h` of `whyloss-kernel`) computes the same
+//! numbers.
 
 use super::history::Queue;
 use super::table::TREES;
