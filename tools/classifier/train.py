@@ -140,7 +140,7 @@ def table(trees, depth, threshold=None):
     lines = [
         f"//! The trees. `tools/classifier/{Path(sys.argv[0]).name}` writes this file; edit that program instead.",
         "//!",
-        f"//! Each block is one tree: {2**depth - 1} questions (number of the signal, bound) and {2**depth} leaves. Each question",
+        f"//! Each block is one tree: {2**depth - 1} questions (number of the quantity, bound) and {2**depth} leaves. Each question",
         "//! separates two neighbouring leaves, and the middle question comes first.",
         "",
         "use crate::trees::Tree;",

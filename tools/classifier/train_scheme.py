@@ -4,8 +4,9 @@
 
 A directory has a file for each carrier, queue, and kind of network (`tcp.drawn.0.bin`; 1 if channels lose nothing). In
 each network, congestion and wireless losses have equal weight, and a network with few losses of a cause has less. A
-wireless loss weighs less the more the round-trip time leaves a queue to fill. Congestion losses at drop-tail queues of
-networks without channel losses count twice, because there a spared loss harms others most.
+wireless loss weighs less the longer its packet waited: from 1 at the lowest round-trip time to 0.2 at 1.43 times it.
+Congestion losses at drop-tail queues of networks without channel losses count twice, because there a spared loss harms
+others most.
 """
 
 import argparse

@@ -114,7 +114,7 @@ pub struct Event {
     /// The trees' log-odds of congestion in thousandths, for the loss or for a loss found now.
     /// `None` during the warm-up, and for controls without trees.
     pub odds: Option<i32>,
-    /// A digest of the signals behind the odds.
+    /// A digest of the evidence about the latest loss; if watched, of the signals now.
     pub digest: u32,
     /// The latest answer that used the odds.
     pub cut: Cut,

@@ -195,7 +195,9 @@ impl Beside {
             signals.on_ack(&ack);
             let loss = loss(event, Found::Duplicates, self.acknowledged);
             let now = signals.clone().on_loss(&loss);
-            tally.states_differ += u64::from(!describes(event, now.as_ref()));
+            let odds = now.as_ref().map(trees::log_odds);
+            let about = now.map(|signals| digest(&signals));
+            tally.states_differ += u64::from(!describes(event, odds, about));
         }
         if let Some((estimator, bound)) = &mut self.estimator {
             bound.on_ack(&ack, bytes_per_second(estimator));
@@ -232,9 +234,9 @@ impl Beside {
         };
         controller.set_window(loss.window, ssthresh);
         let Decision { cut, evidence } = controller.decide(&loss);
-        let alike = event.odds == then.as_ref().map(trees::log_odds)
-            && evidence.is_none_or(|evidence| event.digest == digest(&evidence));
-        tally.states_differ += u64::from(!alike);
+        let odds = then.as_ref().map(trees::log_odds);
+        let about = evidence.map(|evidence| digest(&evidence));
+        tally.states_differ += u64::from(!describes(event, odds, about));
         let cause = if cut == 0 {
             Cause::Wireless
         } else {
@@ -258,10 +260,9 @@ fn loss(event: &Event, found: Found, acknowledged: u64) -> LossEvent {
         .min_rtt(event.min_rtt_us.map(micros))
 }
 
-/// Returns whether the program had these signals and computed the same odds as the library.
-fn describes(event: &Event, signals: Option<&[i16; trees::COUNT]>) -> bool {
-    event.odds == signals.map(trees::log_odds)
-        && signals.is_none_or(|signals| event.digest == digest(signals))
+/// Returns whether the program computed these odds, from quantities with this digest.
+fn describes(event: &Event, odds: Option<i32>, digest: Option<u32>) -> bool {
+    event.odds == odds && digest.is_none_or(|digest| event.digest == digest)
 }
 
 /// Computes FNV-1a over whole quantities, like `digest_of` of `whyloss.bpf.c`.

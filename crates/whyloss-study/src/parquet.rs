@@ -26,9 +26,9 @@ const PACKED: u64 = 22;
 const PAGE: u64 = 64 << 20;
 /// The number of bytes at the start of a page that can hold its sizes.
 const HEAD: u64 = 18;
-/// The maximum length of a size in it, in bytes.
+/// The maximum length of a size in the header of a page, in bytes.
 const VARINT: usize = 5;
-/// The length of the end of a file, which has the size of the metadata.
+/// The length of a file's footer, which has the size of the metadata.
 const FOOTER: u64 = 8;
 
 thread_local! {
@@ -131,7 +131,7 @@ impl<R: ChunkReader> ChunkReader for Checked<R> {
             return self.0.get_read(start);
         }
         let head = self.0.get_bytes(start, HEAD.min(left) as usize)?;
-        // The decoding crate also reads sizes of another type or in another order, unchecked.
+        // The decoding crate would accept other types or orders of these fields unchecked.
         let Some((unpacked, packed)) = sizes(&head) else {
             return wrong(format!(
                 "no page starts with its type and sizes at byte {start}"

@@ -1,5 +1,5 @@
-//! Evaluates decision trees. Also maintains extrema and classes of delays for their signals. Both
-//! kinds of classifiers use this file.
+//! Evaluates decision trees. Also maintains extrema and classes of delays for their signals. The
+//! classifiers and the scheme `whyloss` use this file.
 //!
 //! Real numbers are only added, multiplied and divided, so results are identical on every machine.
 
@@ -16,7 +16,7 @@ pub(crate) const CLASSES: usize = 16;
 /// the remaining range.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The index of the signal and the bound of each question. Values up to the bound lead to the
+    /// The index of the quantity and the bound of each question. Values up to the bound lead to the
     /// leaves before the question.
     pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
     /// The log-odds of congestion at each leaf, in thousandths.

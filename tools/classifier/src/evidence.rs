@@ -1,8 +1,8 @@
 //! Writes a row for each loss event of flows under `whyloss`: the true cause, and the evidence that
 //! the scheme's own trees weigh.
 //!
-//! Rows have the format of `dump.rs`, but the clock's place has 1 if the loss came in the first slow
-//! start, and 0 otherwise.
+//! Rows have the format of `dump.rs`, but the clock's place has 1 if the loss came in the first
+//! slow start, and 0 otherwise.
 
 use std::error::Error;
 use std::path::Path;
@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 
 use whyloss::Cause;
 use whyloss::congestion::{Controller as _, Start, Under, Whyloss, evidence};
-use whyloss::event::{AckEvent, LossEvent};
+use whyloss::event::{AckEvent, Detection, LossEvent};
 use whyloss::sender::SenderClassifier;
 use whyloss_sim::decider::{Decider, OutsideSender};
 use whyloss_sim::scenario::Transport as Carrier;
@@ -48,13 +48,14 @@ impl SenderClassifier for Following {
     fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let controller = self.controller(loss.segment_size);
         let starting = controller.ssthresh() == u64::MAX;
-        let described = controller.clone().decide(loss).evidence;
+        let counts = loss.detection != Detection::PersistentCongestion;
+        let described = counts.then(|| controller.clone().decide(loss).evidence);
         if loss.detection.is_timeout() {
             controller.on_timeout(loss);
         } else {
             controller.on_loss(loss);
         }
-        if let (Some(described), Ok(mut rows)) = (described, self.rows.lock()) {
+        if let (Some(Some(described)), Ok(mut rows)) = (described, self.rows.lock()) {
             let mut row = [0; HEAD + evidence::COUNT];
             row[2] = i16::from(starting);
             row[HEAD - 1] = self.flow;

@@ -115,7 +115,7 @@ enum Command {
         #[arg(long)]
         evidence: Option<PathBuf>,
         /// Write the rows of networks whose channels lose nothing.
-        #[arg(long)]
+        #[arg(long, requires = "evidence")]
         clean: bool,
         /// Measure only the harm.
         #[arg(long)]

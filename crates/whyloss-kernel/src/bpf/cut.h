@@ -12,15 +12,15 @@
 enum {
 	/* A cut is in thousandths of CUBIC's reduction. */
 	FULL = 1000,
-	/* The number of own segments in the largest queue above which a queue counts as seen. */
+	/* The number of own segments in the largest queue from which a queue counts as seen. */
 	SEEN = 6,
-	/* The share of losses at an empty queue above which the odds decide, in 65536ths. */
+	/* The share of losses at an empty queue from which the odds decide, in 65536ths. */
 	EVIDENT = 65536 / 8,
 	MEMORY = 16,
 	/* The mean rank up to which losses are blind to the queue, in 65536ths. */
 	BLIND = 44564,
-	/* The mean rank above which the scheme's trees do not decide. */
-	MIDDLE = 3 * 65536 / 4,
+	/* The mean rank above which losses look like those of a queue. */
+	HIGH = 3 * 65536 / 4,
 	/* The number of losses in the means of the formula, and in the longer ones of the evidence. */
 	LOSSES = 8,
 	LONG = 32,
@@ -81,8 +81,10 @@ INLINE bool stays_flat(const struct signals *s)
 	return is_flat_at(s, before) && (s->flat[0].flat + s->flat[1].flat) * 2 >= s->flat[0].all + s->flat[1].all;
 }
 
-/* Returns the cut of the formula for a loss at `window` bytes, after the means counted it. */
-INLINE u32 cut_by_formula(struct signals *s, u64 window, u32 mss, s32 odds, bool starting)
+/* Returns a of the formula for a loss at `window` bytes, after the means counted it, or the cut of
+ * the first slow start.
+ */
+INLINE u32 cut_by_conditions(struct signals *s, u64 window, u32 mss, s32 odds, bool starting)
 {
 	s64 least_ns = s->longer.both.min, trough = real_whole(s->trough);
 	s64 waits = (s->rtt < trough ? s->rtt : trough) - least_ns;
@@ -121,9 +123,9 @@ INLINE u32 cut_of(struct signals *s, u64 window, u32 mss, s32 odds, bool startin
 	rank = rank_of(s);
 	count_in_mean(&s->mean, rank, odds, LOSSES);
 	count_in_mean(&s->long_mean, rank, odds, LONG);
-	cut = cut_by_formula(s, window, mss, odds, starting);
+	cut = cut_by_conditions(s, window, mss, odds, starting);
 	gather(s, window, mss, rank, odds);
-	if (!cut || starting || s->mean.odds > 0 || s->mean.rank > MIDDLE)
+	if (!cut || starting || s->mean.odds > 0 || s->mean.rank > HIGH)
 		return cut;
 	own = cut_by(log_odds(OF_SCHEME, s), wl_forests[OF_SCHEME].threshold);
 	return own < cut ? own : cut;

@@ -17,8 +17,8 @@ enum {
 	/* The evidence of evidence.h: the number of quantities, the signals that follow included, and
 	 * the size of their array, a power of two.
 	 */
-	OWN = 19,
-	EVIDENCE = OWN + SIGNALS,
+	BEFORE_SIGNALS = 19,
+	EVIDENCE = BEFORE_SIGNALS + SIGNALS,
 	EVIDENCE_ROOM = 64,
 	CLASSES = 16,
 	/* The number of edge-moving acknowledgements before the signals are meaningful. */
@@ -135,7 +135,7 @@ struct signals {
 	u8 has_recover;
 	u8 spare[3];
 	u32 recent[RECENT]; /* us, spread over the last few round trips; the first `kept` are valid */
-	s16 evidence[EVIDENCE_ROOM]; /* about the latest loss; the signals begin at OWN */
+	s16 evidence[EVIDENCE_ROOM]; /* about the latest loss; the signals begin at BEFORE_SIGNALS */
 };
 
 struct {
@@ -508,7 +508,7 @@ INLINE bool describe(struct tcp_sock *tp, struct signals *s, bool timeout)
 	u32 cwnd = tp->snd_cwnd;
 	s64 waited = (s64)(tp->tcp_mstamp - s->advanced) * NANOS;
 	real window = real_of(cwnd), t_min = 0;
-	s16 *seen = s->evidence + OWN;
+	s16 *seen = s->evidence + BEFORE_SIGNALS;
 	/* Without duplicates, both are -1. */
 	real gap = REAL(-1.0), apart = REAL(-1.0);
 	real min = real_of(s->longer.both.min), max = real_of(s->longer.both.max);

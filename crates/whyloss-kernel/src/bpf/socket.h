@@ -32,7 +32,7 @@ struct judge {
 	u8 randoms;
 	u8 has_end;
 	s32 odds;   /* trees: thousandths of log-odds of congestion, at the latest loss; watched: now */
-	u32 digest; /* of the signals behind the odds */
+	u32 digest; /* of the evidence about the latest loss; watched: of the signals now */
 	u16 cut;    /* of the latest loss, thousandths of the reduction */
 	u8 starting; /* whether that loss came before the first cut */
 	u8 spare;

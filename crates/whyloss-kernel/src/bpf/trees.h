@@ -2,8 +2,8 @@
 /* Turns signals into log-odds of congestion with the library's trees (`sender/trees`), and evidence
  * with those of the scheme (`congestion/whyloss`).
  *
- * The loader (`src/load.rs`) writes the library's tables here before the verifier runs, so the trees
- * exist only once.
+ * The loader (`src/load.rs`) writes the library's tables here before the verifier runs, so the
+ * trees exist only once.
  */
 #ifndef WHYLOSS_TREES_H
 #define WHYLOSS_TREES_H
@@ -34,7 +34,7 @@ enum { OF_CLASSIFIER, OF_SCHEME, FORESTS };
 
 const volatile struct forest wl_forests[FORESTS] SEC(".rodata.wl_forests");
 
-/* Evaluates one question about the quantities from `first` on, with `half` leaves on either side. */
+/* Evaluates one question about the quantities from `first` on; `half` leaves are on either side. */
 INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 first, u32 at, u32 half)
 {
 	u32 question = at + half - 1;
@@ -51,7 +51,7 @@ INLINE u32 ask(const volatile struct tree *tree, const struct signals *s, u32 fi
 __attribute__((noinline)) int leaf_of(u32 forest, u32 number, const struct signals *s)
 {
 	const volatile struct tree *tree;
-	u32 first = forest == OF_SCHEME ? 0 : OWN, at = 0;
+	u32 first = forest == OF_SCHEME ? 0 : BEFORE_SIGNALS, at = 0;
 
 	if (!s || forest >= FORESTS || number >= MOST_TREES)
 		return 0;

@@ -40,7 +40,7 @@ INLINE void weigh(struct tcp_sock *tp, struct socket_state *p, struct signals *s
 		return;
 	p->judge.odds = log_odds(OF_CLASSIFIER, s);
 	p->judge.congested = p->judge.odds > wl_forests[OF_CLASSIFIER].threshold;
-	p->judge.digest = digest_of(s, OWN);
+	p->judge.digest = digest_of(s, BEFORE_SIGNALS);
 }
 
 INLINE u32 decide(struct sock *sk, struct socket_state *p, enum detection detection)

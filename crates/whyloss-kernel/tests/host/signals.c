@@ -62,7 +62,7 @@ struct event {
 	u32 state;
 	u32 timeout;
 	s32 odds; /* the library's, of that loss */
-	s32 own_odds; /* those of the scheme's trees, above the ones at which cuts begin */
+	s32 own_odds; /* T minus the threshold, so that the stub's threshold is 0 */
 	u32 starting;
 	u32 spare;
 };
@@ -91,7 +91,7 @@ int main(void)
 			remember_loss(&tp, &s, (u64)event.lost * event.mss);
 		}
 		if (!event.lost)
-			memset(s.evidence, 0, OWN * sizeof(s16));
+			memset(s.evidence, 0, BEFORE_SIGNALS * sizeof(s16));
 		fwrite(s.evidence, EVIDENCE * sizeof(s16), 1, stdout);
 		fwrite(&cut, sizeof(cut), 1, stdout);
 	}

@@ -49,23 +49,25 @@
 //! ```
 //!
 //! A packet that met an empty queue was not dropped by it, whatever the odds. RED and PIE drop by
-//! past averages, though, and TCP takes few samples during recovery. One low sample is therefore
-//! not enough: half of all bytes must have met an empty queue (e). In the first slow start, a queue
-//! drops packets if the window grows while the delivered rate does not (u).
+//! past averages, though, and TCP takes few samples during recovery. For a, one low sample is
+//! therefore not enough: half of all bytes must have met an empty queue (e). In the first slow
+//! start, a queue drops packets if the window grows while the delivered rate does not (u).
 //!
-//! If some losses meet an empty queue (ρ), the channel loses packets, and the odds decide about the
-//! other losses. If no queue was seen, the cause can be a buffer of a few packets, a policer, many
-//! flows on a long path, or a channel. A full buffer drops packets at the highest delays, however
-//! small these are, so the ranks of losses have a mean near 1. A channel loses packets at any
-//! delay, so the mean is near 1/2 (R).
+//! If some losses meet an empty queue (ρ), the channel loses packets, and L decides about the
+//! others. If no queue was seen, the cause can be a buffer of a few packets, a policer, many flows
+//! on a long path, or a channel. A full buffer drops packets at the highest delays, however small
+//! these are, so the ranks of losses have a mean near 1. A channel loses packets at any delay, so
+//! the mean is near 1/2 (R).
 //!
-//! On a lossy path, the odds also decide if no queue was seen, or if the window is too small to
+//! On a lossy path, L also decides if no queue was seen, or if the window is too small to
 //! have filled the seen one (small). A recovery from a loss without a cut does not stop growth,
 //! because the window would otherwise never grow at one loss per round trip.
 //!
 //! These conditions cannot prove a channel on many paths, for example if windows have a few
-//! segments. There, trees that know the past of the flow decide (T), unless the losses so far look
-//! like those of a queue, by their odds (L̄) or by their ranks (R).
+//! segments. There, trees that know the past of the flow decide (T), unless the losses look like
+//! those of a queue by their odds (L̄ > 0) or by their ranks (R > 3/4).
+//!
+//! The first eight acknowledgements are a warm-up: losses cut in full, and no mean counts them.
 //!
 //! These lines hold by construction, and property tests check them. After the first slow start,
 //! with κ the cut and κ′ the base controller's cut of the same window:
@@ -88,19 +90,19 @@ use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
 use crate::sender::trees::{Signals, log_odds};
 use crate::{Duration, Time};
-use evidence::{COUNT, Means, Past, Seen};
+use evidence::{Context, Evidence, Means, Past};
 use history::{History, Queue};
 
 /// The number of own segments in the largest queue from which the queue counts as seen.
 const SEEN: i64 = 6;
 /// The delay up to which a queue counts as empty; CoDel drops at no less than 5 ms.
 const EMPTY: Duration = Duration::from_millis(4);
-/// The share of losses at an empty queue, in 65536ths, from which the odds decide about the others.
+/// The share of losses at an empty queue, in 65536ths, from which L decides about the others.
 const EVIDENT: i32 = 65536 / 8;
 /// The mean rank, in 65536ths, up to which losses are blind to the queue: 0.68.
 const BLIND: i32 = 44_564;
-/// The mean rank, in 65536ths, above which the scheme's own trees do not decide: 3/4.
-const MIDDLE: i32 = 3 * 65536 / 4;
+/// The mean rank, in 65536ths, above which losses look like those of a queue: 3/4.
+const HIGH: i32 = 3 * 65536 / 4;
 /// The number of losses over which ρ is averaged.
 const MEMORY: i32 = 16;
 /// The mean rank, in 65536ths, up to which the odds decide without a visible queue: 0.62.
@@ -111,8 +113,6 @@ const LOSSY: i32 = -1500;
 const WEIGHT: i32 = 3000;
 /// The log-odds, in thousandths, at which cuts begin.
 const FIRST_CUT: i32 = 500;
-/// The log-odds of the scheme's own trees, in thousandths, at which cuts begin.
-const OWN_CUT: i32 = -300;
 /// The log-odds, in thousandths, above which slow start's first cut is made.
 const SLOW_START: i32 = 1000;
 /// The number of losses that slow start spares while the window outgrows the delivered rate.
@@ -153,7 +153,7 @@ pub struct Decision {
     /// c, the share of the base controller's cut, in thousandths.
     pub cut: u64,
     /// The quantities that the scheme's own trees weigh; `None` during the warm-up.
-    pub evidence: Option<[i16; COUNT]>,
+    pub evidence: Option<Evidence>,
 }
 
 #[derive(Clone, Debug)]
@@ -195,7 +195,9 @@ impl Whyloss {
         }
     }
 
-    /// Decides about a loss. Counts it as [`Controller::on_loss`] does.
+    /// Decides about a loss, and counts it, without changing the window. Do not also report it with
+    /// [`Controller::on_loss`] or [`Controller::on_timeout`]. The latter cuts in full at persistent
+    /// congestion, and does not count such a loss.
     pub fn decide(&mut self, loss: &LossEvent) -> Decision {
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
@@ -207,21 +209,20 @@ impl Whyloss {
         };
         let odds = log_odds(&signals);
         self.means.add((rank, odds), 8);
-        let mut cut = self.cut_by_formula(loss, &queue, odds);
+        let mut cut = self.cut_by_conditions(loss, &queue, odds);
         let about = self.past.on_loss(
             loss,
-            Seen {
+            Context {
                 queue: &queue,
-                last: self.signals.last()[0],
                 signals: &signals,
                 loss: (rank, odds),
                 means: self.means,
                 empties: self.empties,
             },
         );
-        let may_be_channel = self.means.odds <= 0 && self.means.rank <= MIDDLE;
+        let may_be_channel = self.means.odds <= 0 && self.means.rank <= HIGH;
         if cut > 0 && may_be_channel && self.ssthresh() < u64::MAX {
-            cut = cut.min(cut_by(evidence::log_odds(&about), OWN_CUT));
+            cut = cut.min(cut_by(evidence::log_odds(&about), evidence::FIRST_CUT));
         }
         Decision {
             cut,
@@ -229,7 +230,8 @@ impl Whyloss {
         }
     }
 
-    fn cut_by_formula(&mut self, loss: &LossEvent, queue: &Queue, odds: i32) -> u64 {
+    /// Returns a of the formula, or the cut of the first slow start.
+    fn cut_by_conditions(&mut self, loss: &LossEvent, queue: &Queue, odds: i32) -> u64 {
         let blind = self.means.rank <= BLIND;
         let by_odds = cut_by(odds, FIRST_CUT);
         if self.ssthresh() == u64::MAX {
@@ -466,7 +468,8 @@ mod tests {
         assert_eq!(path.windows(), [100_000, 70_000]);
     }
 
-    /// All samples are equal, so each loss ranks in the middle, and R is at most 0.72.
+    /// All samples are equal, so each loss ranks in the middle. T spares the losses before R reaches
+    /// 0.68.
     #[test]
     fn losses_in_the_middle_of_flat_delays_cut_nothing() {
         let mut path = Path::new(Under::Cubic);
@@ -589,9 +592,9 @@ mod tests {
             }
         }
 
-        /// While every loss meets a queue of more than 4 ms at a window that fills the path, ρ
-        /// stays 0. The window then equals the base controller's to the byte, however deep the
-        /// queue is.
+        /// Every loss meets a queue of more than 4 ms at a window that fills the path. So ρ stays 0,
+        /// and the trees call these losses congestion, however deep the queue is. The window then
+        /// equals the base controller's to the byte.
         #[test]
         fn losses_at_a_queue_cut_in_full(events in what()) {
             let mut path = Path::new(Under::Cubic);
@@ -641,7 +644,7 @@ mod tests {
                 let loss = loss.first(acknowledged).window(1000 * window);
                 let cut = path.decide(&loss).cut;
                 base!(path.on_loss(&loss));
-                let may_be_channel = path.means.odds <= 0 && path.means.rank <= MIDDLE;
+                let may_be_channel = path.means.odds <= 0 && path.means.rank <= HIGH;
                 if starts || cut == FULL || may_be_channel {
                     continue;
                 }

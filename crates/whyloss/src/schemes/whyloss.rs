@@ -1,9 +1,9 @@
-//! Whyloss: CUBIC or Reno whose cut at a loss depends on the odds of congestion, once the path has
-//! shown its queue.
+//! Whyloss: CUBIC or Reno whose cut at a loss depends on the odds of congestion and on the flow's
+//! past.
 //!
 //! An algorithm of this project. The file `congestion/whyloss.rs` and `docs/reference/scheme.md`
-//! have the formula. The controller uses the odds of the trees instead of a verdict, so the scheme
-//! has no classifier.
+//! have the formula. The controller weighs odds instead of a verdict, so the scheme has no
+//! classifier.
 
 use super::{Scheme, unaware};
 use crate::congestion::{ControllerKind, Under};

@@ -5,33 +5,36 @@
 //! microseconds. So the kernel's program (`evidence.h` of `whyloss-kernel`) computes the same
 //! numbers.
 
+use super::WEIGHT;
 use super::history::Queue;
 use super::table::TREES;
-use super::{OWN_CUT, WEIGHT};
 use crate::event::LossEvent;
 use crate::sender::trees;
 
 /// The number of quantities.
-pub const COUNT: usize = OWN + trees::COUNT;
-/// The number of quantities before the signals.
-const OWN: usize = 19;
+pub const COUNT: usize = BEFORE_SIGNALS + trees::COUNT;
+/// The number of quantities before the signals of the classifier.
+const BEFORE_SIGNALS: usize = 19;
+
+/// The quantities about a loss, in the order of [`NAMES`].
+pub type Evidence = [i16; COUNT];
 
 /// The names and units of the quantities, in the formula's letters.
 pub const NAMES: [(&str, &str); COUNT] = {
     let mut names = [("", ""); COUNT];
     let mut at = 0;
     while at < COUNT {
-        names[at] = if at < OWN {
-            OWN_NAMES[at]
+        names[at] = if at < BEFORE_SIGNALS {
+            NEW_NAMES[at]
         } else {
-            trees::NAMES[at - OWN]
+            trees::NAMES[at - BEFORE_SIGNALS]
         };
         at += 1;
     }
     names
 };
 
-const OWN_NAMES: [(&str, &str); OWN] = [
+const NEW_NAMES: [(&str, &str); BEFORE_SIGNALS] = [
     ("rank", "rank of the last sample, 1024ths"),
     ("R", "mean rank, gain 1/8, 1024ths"),
     ("R32", "mean rank, gain 1/32, 1024ths"),
@@ -43,21 +46,24 @@ const OWN_NAMES: [(&str, &str); OWN] = [
     ("f", "1024ths"),
     ("wait", "(r − m)/m, 1024ths"),
     ("before", "(r′ − m)/m, 1024ths"),
-    ("wait_ms", "r − m, tenths of a millisecond"),
-    ("depth_ms", "S − m, tenths of a millisecond"),
-    ("least_ms", "m, tenths of a millisecond"),
+    ("wait_abs", "r − m, tenths of a millisecond"),
+    ("depth", "S − m, tenths of a millisecond"),
+    ("least", "m, tenths of a millisecond"),
     ("own", "W·(S − m)/S, tenths of a segment"),
     ("waiting", "w·(1 − m/last sample), tenths of a segment"),
     ("window", "w, segments"),
     ("losses", "number of losses, this one included"),
-    ("since", "bytes since the last loss over w, 64ths"),
+    (
+        "since",
+        "offset of the first lost byte beyond that of the last loss, over w, 64ths",
+    ),
 ];
 
 /// The number of trees.
 pub const GROWN: usize = TREES.len();
 
 /// The log-odds, in thousandths, at which cuts by these trees begin.
-pub const FIRST_CUT: i32 = OWN_CUT;
+pub const FIRST_CUT: i32 = -300;
 
 /// Returns the table of trees, in the form of [`trees::table`].
 pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16; 16])> {
@@ -65,7 +71,7 @@ pub fn table() -> impl Iterator<Item = (&'static [(u8, i16); 15], &'static [i16;
 }
 
 /// Returns T, the log-odds of congestion for this evidence, in thousandths.
-pub fn log_odds(evidence: &[i16; COUNT]) -> i32 {
+pub fn log_odds(evidence: &Evidence) -> i32 {
     crate::trees::log_odds(&TREES, evidence)
 }
 
@@ -102,12 +108,10 @@ pub(super) struct Past {
     long: Means,
 }
 
-/// A loss, as other parts of the scheme see it.
+/// The knowledge of the rest of the scheme about a loss.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen<'a> {
+pub(super) struct Context<'a> {
     pub(super) queue: &'a Queue,
-    /// The last round-trip time, in nanoseconds.
-    pub(super) last: i64,
     pub(super) signals: &'a [i16; trees::COUNT],
     /// The rank of the last sample in 65536ths, and the log-odds in thousandths.
     pub(super) loss: (i32, i32),
@@ -126,31 +130,31 @@ impl Past {
     };
 
     /// Counts a loss, and returns the evidence about it.
-    pub(super) fn on_loss(&mut self, loss: &LossEvent, seen: Seen<'_>) -> [i16; COUNT] {
-        let (rank, odds) = seen.loss;
-        let queue = seen.queue;
+    pub(super) fn on_loss(&mut self, loss: &LossEvent, context: Context<'_>) -> Evidence {
+        let (rank, odds) = context.loss;
+        let queue = context.queue;
         self.losses = self.losses.saturating_add(1);
-        self.long.add(seen.loss, 32);
+        self.long.add(context.loss, 32);
         let since = loss.first.saturating_sub(self.first);
         self.first = loss.first;
         let [m, r, before, last, largest] = [
             queue.least,
             queue.now,
             queue.before,
-            seen.last,
+            queue.last,
             queue.largest,
         ]
         .map(micros);
         let [wait, before, depth] = [r, before, largest].map(|rtt| rtt.saturating_sub(m));
         let segments = |window: u64| window / u64::from(loss.segment_size.max(1));
-        let own = [
+        let new = [
             signed(rank / 64),
-            signed(seen.means.rank / 64),
+            signed(context.means.rank / 64),
             signed(self.long.rank / 64),
             signed(odds),
-            signed(seen.means.odds),
+            signed(context.means.odds),
             signed(self.long.odds),
-            signed(seen.empties / 64),
+            signed(context.empties / 64),
             share(queue.met.0, 1024, queue.met.1),
             share(queue.flat.0.into(), 1024, queue.flat.1.into()),
             share(wait, 1024, m),
@@ -169,8 +173,8 @@ impl Past {
             share(since, 64, loss.window),
         ];
         let mut all = [0; COUNT];
-        all[..OWN].copy_from_slice(&own);
-        all[OWN..].copy_from_slice(seen.signals);
+        all[..BEFORE_SIGNALS].copy_from_slice(&new);
+        all[BEFORE_SIGNALS..].copy_from_slice(context.signals);
         all
     }
 }

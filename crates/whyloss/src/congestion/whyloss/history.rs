@@ -90,6 +90,7 @@ impl History {
             least: signals.least(),
             largest,
             window,
+            last,
             now: last.min(signals.trough()),
             before: last.max(before),
             flat: (
@@ -131,6 +132,8 @@ pub(super) struct Queue {
     pub(super) largest: i64,
     /// W, the window in bytes at the end of the round trip of S.
     pub(super) window: u64,
+    /// The last round-trip time.
+    pub(super) last: i64,
     /// r, the lower of the last round-trip time and the trough.
     pub(super) now: i64,
     /// r′, the higher of the last two samples.

@@ -1,6 +1,6 @@
 //! The trees. `tools/classifier/train_scheme.py` writes this file; edit that program instead.
 //!
-//! Each block is one tree: 15 questions (number of the signal, bound) and 16 leaves. Each question
+//! Each block is one tree: 15 questions (number of the quantity, bound) and 16 leaves. Each question
 //! separates two neighbouring leaves, and the middle question comes first.
 
 use crate::trees::Tree;
