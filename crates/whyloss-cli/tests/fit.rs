@@ -196,6 +196,11 @@ fn too_little_is_said() {
     );
     let log = here.0.join("log").display().to_string();
     let short = here.file("short.trace", "20\n33\n47\n");
+    let wraps = (0..6_000).fold(String::from("number\n"), |rows, n| {
+        rows + &(n % 4096).to_string() + "\n"
+    });
+    let wraps = here.file("wraps.csv", &wraps);
+    let empty = here.file("empty.csv", "");
     for (file, expected) in [
         (&ten, "it has 10 packets; a fit needs at least 100"),
         (
@@ -210,6 +215,8 @@ fn too_little_is_said() {
         (&dead, "all of its 200 packets were lost"),
         (&log, "the channel of link up lost none of 200 packets"),
         (&short, "a law of rates needs at least 60 rates over 60 s"),
+        (&wraps, "line 4098: the numbers fall from 4095 to 0"),
+        (&empty, "the table is empty"),
         (&"no-such.csv".to_owned(), "cannot read"),
     ] {
         let output = whyloss(&["fit", file]);
@@ -218,8 +225,97 @@ fn too_little_is_said() {
     }
 }
 
-/// From a run's tables, its capture, and the table of arrivals alone, the fit finds the channel's
-/// loss.
+#[test]
+fn options_without_effect_are_refused() {
+    let here = Here::new("options");
+    let rates = (0..100).fold(String::from("rate\n"), |rows, n| {
+        rows + &(1000 + n % 7).to_string() + "\n"
+    });
+    let rates = here.file("rates.csv", &rates);
+    let huge = here.file("huge.csv", "rate\n1000\n1e300\n");
+    let radio = recording();
+    for (arguments, expected) in [
+        (&[&radio[..], "--unit", "ms"][..], "--unit has no effect"),
+        (&[&radio, "--judge"], "no trial is left to judge by"),
+        (
+            &[&rates, "--law", "rate", "--interval", "1s", "--judge"],
+            "--judge has no effect",
+        ),
+        (
+            &[&rates, "--law", "delay", "--interval", "1s"],
+            "--interval has no effect",
+        ),
+        (
+            &[&huge, "--law", "rate", "--interval", "1s"],
+            "row 2: found 1.0000e300",
+        ),
+    ] {
+        let output = whyloss(&[&["fit"], arguments].concat());
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(said(&output).contains(expected), "{}", said(&output));
+    }
+}
+
+/// The links of a log have channels of their own.
+#[test]
+fn a_log_of_several_links_needs_a_name() {
+    let here = Here::new("links");
+    let line = |link: &str, number: u64, lost: bool| {
+        let fate = if lost { "channel" } else { "delivered" };
+        format!(
+            "{{\"link\":\"{link}\",\"fate\":\"{fate}\",\"offer\":{number},\"enqueued\":{number},\"waiting\":0,\"scheduled\":{number}}}\n"
+        )
+    };
+    let lines = (0..2_000_u64).map(|number| {
+        line("up", number, number * 7 % 10 < 3) + &line("down", number, number % 97 == 0)
+    });
+    here.file("packets.jsonl", &lines.collect::<String>());
+    let log = here.0.display().to_string();
+    let both = whyloss(&["fit", &log]);
+    assert_eq!(both.status.code(), Some(2));
+    assert!(
+        said(&both).contains("several links lost packets"),
+        "{}",
+        said(&both)
+    );
+    for (link, lost) in [("up", 600), ("down", 21)] {
+        let output = whyloss(&["fit", &log, "--link", link, "--format", "json"]);
+        assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+        let fit: Value = serde_json::from_slice(&output.stdout).expect("an object");
+        assert_eq!(fit["lost"].as_u64(), Some(lost));
+    }
+    let none = whyloss(&["fit", &log, "--link", "middle"]);
+    assert_eq!(none.status.code(), Some(2));
+    assert!(
+        said(&none).contains("its links: down, up"),
+        "{}",
+        said(&none)
+    );
+}
+
+/// A capture of one direction does not show losses behind it.
+#[test]
+fn a_capture_without_acknowledgements_is_refused() {
+    let here = Here::new("capture");
+    let scenario = here.file(
+        "radio.toml",
+        "duration = \"20 s\"\n[[link]]\nname = \"radio\"\nfrom = \"a\"\nto = \"b\"\nrate = \"2 Mbit/s\"\ndelay = \"5 ms\"\n\
+         queue = \"unlimited\"\nchannel = { kind = \"bernoulli\", loss = 0.05 }\n[[flow]]\nname = \"f\"\nfrom = \"a\"\nto = \"b\"\n\
+         transport = { kind = \"tcp\" }\n",
+    );
+    let pcap = here.0.join("pcap").display().to_string();
+    let run = whyloss(&["run", &scenario, "--pcap", &pcap]);
+    assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+    let output = whyloss(&["fit", &format!("{pcap}/radio.pcapng")]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        said(&output).contains("flow 1 does not tell what was lost behind the point of capture"),
+        "{}",
+        said(&output)
+    );
+}
+
+/// From a run's tables and the table of arrivals alone, the fit finds the channel's loss.
 #[test]
 #[cfg(feature = "parquet")]
 fn tables_and_captures_of_a_run() {

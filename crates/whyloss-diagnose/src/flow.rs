@@ -90,6 +90,22 @@ impl Flow {
             .sum()
     }
 
+    /// Returns the probability that a loss, given by its index in [`losses`](Self::losses), is
+    /// wireless; `None` if the data does not show its features.
+    pub fn wireless(&self, index: usize) -> Option<f64> {
+        let features = self.features.get(index)?.as_ref()?;
+        let before = self.losses.get(index)?.side == Side::Before;
+        Some(wireless(features, before, self.protocol))
+    }
+
+    /// Returns the entry of [`cannot_tell`](Self::cannot_tell) about losses that the data do not
+    /// show; `None` if they show.
+    pub fn unseen(&self) -> Option<&str> {
+        let mut limits = self.cannot_tell.iter();
+        let unseen = limits.find(|limit| limit.starts_with("what was lost"));
+        unseen.map(String::as_str)
+    }
+
     /// Returns the memory in use, in bytes.
     pub(crate) fn memory(&self) -> usize {
         size_of::<Self>()
@@ -316,6 +332,14 @@ pub(crate) fn packets(many: u64) -> String {
     format!("{many} packet{}", if many == 1 { "" } else { "s" })
 }
 
+/// Returns the probability that a loss of a flow with this protocol is wireless.
+fn wireless(features: &Features, before: bool, protocol: Protocol) -> f64 {
+    match protocol {
+        Protocol::Rtp => verdict::wireless_of_media(features),
+        _ => verdict::wireless(features, before),
+    }
+}
+
 /// Sets the combined verdict of each loss of a direction, and returns the features.
 fn judge(
     ledger: &mut Ledger,
@@ -361,12 +385,8 @@ fn judge(
             let heard = before || protocol == Protocol::Rtp;
             shared.features(loss.around, loss.run, votes, heard)
         });
-        loss.verdict = found.and_then(|features| {
-            verdict::verdict(match protocol {
-                Protocol::Rtp => verdict::wireless_of_media(&features),
-                _ => verdict::wireless(&features, before),
-            })
-        });
+        loss.verdict =
+            found.and_then(|features| verdict::verdict(wireless(&features, before, protocol)));
         features.push(found);
     }
     features

@@ -2,10 +2,12 @@
 //! choose the true model.
 
 use whyloss::{Duration, Time};
-use whyloss_diagnose::fit::{Model, TooLittle, enough, fit, fit_one};
+use whyloss_diagnose::fit::{Model, TooLittle, enough, fit, fit_one, sources};
+use whyloss_diagnose::{Options, diagnose_path};
 use whyloss_link::channel::{BurstRenewal, GilbertElliott, Harm, TimedGilbertElliott};
 use whyloss_link::{ChannelSpec, Random, Streams};
 use whyloss_sim::recording::{Recording, Trial};
+use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// Records `packets` packets of a channel, at exponential intervals with a mean of 10 ms.
 fn record(spec: &ChannelSpec, seed: u64, packets: usize) -> Recording {
@@ -199,4 +201,25 @@ fn too_little_is_said() {
         said,
         "only 1 of its 300 packets were lost; a fit needs at least 10"
     );
+}
+
+/// A sender's capture shows nearly as many losses of the radio as there were: those of unclear cause
+/// count by their likelier one.
+#[test]
+fn a_capture_keeps_the_loss_of_the_radio() {
+    let text = "duration = \"60 s\"\n[[link]]\nname = \"radio\"\nfrom = \"s\"\nto = \"d\"\nrate = \"4 Mbit/s\"\n\
+                delay = \"20 ms\"\nqueue = { packets = 40 }\nchannel = { kind = \"bernoulli\", loss = 0.03 }\n[[flow]]\n\
+                name = \"f\"\nfrom = \"s\"\nto = \"d\"\ntransport = { kind = \"tcp\", controller = \"cubic\" }\n";
+    let scenario = Scenario::from_toml(text, "radio", &[]).expect("a scenario");
+    let dir = tempfile::tempdir().expect("a directory");
+    for seed in 1..=3 {
+        let path = dir.path().join(format!("{seed}.pcapng"));
+        let mut capture = NodeCapture::new(&scenario, 0, &path);
+        let run = Simulation::new(&scenario, seed).watch(&mut capture).run();
+        capture.finish().expect("a capture");
+        let truth = run.expect("a run").flows[0].counts.lost.wireless as f64;
+        let diagnosis = diagnose_path(&path, Options::default()).expect("a diagnosis");
+        let found = sources::diagnosed(&diagnosis).losses() as f64;
+        assert!((found / truth - 1.0).abs() < 0.15, "{found} of {truth}");
+    }
 }

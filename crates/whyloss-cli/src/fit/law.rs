@@ -14,10 +14,15 @@ use whyloss_link::ChannelSpec;
 use whyloss_link::arq::MOST_TRIES;
 use whyloss_sim::text::one_line;
 
-use super::{FitArgs, Format, Law, Unit};
+use super::{FitArgs, Format, Law, Rows, Unit};
 use crate::error::CliError;
 
+/// The highest rate of a link in bit/s, and its longest delay in s.
+const MOST_RATE: f64 = 1e12;
+const MOST_DELAY: f64 = 3600.0;
+
 pub(super) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
+    refuse_others(args, args.law)?;
     match args.law {
         Law::Delay => delays(args, out),
         _ => rates(args, out),
@@ -31,9 +36,39 @@ pub(super) fn of_trace(
     text: &str,
     out: &mut dyn Write,
 ) -> Result<(), CliError> {
+    refuse_others(args, Law::Rate)?;
     let bins = rates::of_trace(text).map_err(refuse(input))?;
     let law = rates::fit(&[bins], rates::BIN as f64 / 1e3).map_err(refuse(input))?;
     tell_rates(args, &law, out)
+}
+
+/// Refuses options that have no effect on this law.
+pub(super) fn refuse_others(args: &FitArgs, law: Law) -> Result<(), CliError> {
+    let of_channels = [
+        ("--out", args.out.is_some()),
+        ("--judge", args.judge),
+        ("--rows", args.rows != Rows::All),
+        ("--loss-from", args.loss_from > 0.0),
+        ("--loss-to", args.loss_to.is_some()),
+    ];
+    let given = |options: &[(&'static str, bool)], laws: &'static str| {
+        let given = options.iter().find(|(_, given)| *given);
+        given.map(|(option, _)| format!("{option} has no effect here; it goes with {laws}"))
+    };
+    let (unit, rate) = (args.unit.is_some(), args.rate.is_some());
+    let wrong = match law {
+        Law::Channel => given(&[("--unit", unit)], "--law rate and --law delay")
+            .or_else(|| given(&[("--rate", rate)], "--law delay")),
+        Law::Rate => given(&of_channels, "losses, not with rates").or_else(|| {
+            let link = args.link.is_some();
+            given(&[("--link", link), ("--rate", rate)], "--law delay")
+        }),
+        Law::Delay => given(&of_channels, "--law channel").or_else(|| {
+            let interval = args.interval.is_some();
+            given(&[("--interval", interval)], "--law channel and --law rate")
+        }),
+    };
+    wrong.map_or(Ok(()), |problem| Err(refuse(&args.inputs[0])(problem)))
 }
 
 fn refuse(input: &Path) -> impl Fn(String) -> CliError {
@@ -72,8 +107,19 @@ fn series(args: &FitArgs, input: &Path, default: &str) -> Result<Series, CliErro
                 source,
             },
         })?;
-    for value in series.trials.iter_mut().flatten() {
+    let (most, what) = match args.law {
+        Law::Delay => (MOST_DELAY, "a delay of at most an hour"),
+        _ => (MOST_RATE, "a rate of at most 1000 Gbit/s"),
+    };
+    for (row, value) in series.trials.iter_mut().flatten().enumerate() {
+        let found = *value;
         *value *= factor;
+        if found.is_finite() && *value > most {
+            return Err(refuse(input)(format!(
+                "row {}: found {found:.4e}; expected {what}; --unit sets the column's unit",
+                row + 1
+            )));
+        }
     }
     Ok(series)
 }

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use serde_json::json;
 use whyloss_diagnose::fit::check::{self, Check};
-use whyloss_diagnose::fit::{self, Fit, Fitted, Model, sources, words};
+use whyloss_diagnose::fit::{self, Fit, Fitted, Model, REJECTED, sources, words};
 use whyloss_diagnose::{Options, diagnose_path};
 use whyloss_emulate::spec;
 use whyloss_sim::recording::{self, Recording, RecordingError, Trial};
@@ -26,8 +26,8 @@ pub(crate) struct FitArgs {
     /// captures, qlogs, or rate traces.
     #[arg(required = true, value_name = "INPUT")]
     inputs: Vec<PathBuf>,
-    /// Quantity to model. `rate` and `delay` read a table with one number per row. `delay` also
-    /// reads logs of emulated links and traces of runs; an empty cell is a lost packet.
+    /// Quantity to model. `rate` and `delay` read one number per table row; in a delay column, an
+    /// empty cell is a lost packet. `delay` also reads logs of emulated links and traces of runs.
     #[arg(long, value_enum, default_value_t = Law::Channel)]
     law: Law,
     /// Table column to read [default: received, lost, number or sequence for `channel`; rate for
@@ -37,7 +37,8 @@ pub(crate) struct FitArgs {
     /// Unit of the column [default: bit/s for rates, s for delays].
     #[arg(long, value_enum, value_name = "UNIT")]
     unit: Option<Unit>,
-    /// With `--law delay`, name of the link in a log [default: the link with the most packets].
+    /// Name of the link in the log of an emulated link [default: the only link that lost packets, or
+    /// with `--law delay`, the one with the most packets].
     #[arg(long, value_name = "NAME")]
     link: Option<String>,
     /// With `--law delay`, rate of the link, such as `10mbit`; subtracts each packet's transmission
@@ -71,8 +72,8 @@ pub(crate) struct FitArgs {
     format: Format,
 }
 
-const HELP: &str = "Fits each model to nine tenths of the recording and scores it on the remaining tenth, ten times. \
-                    Chooses the simplest model that scores close to the best and that no test rejects. One test \
+const HELP: &str = "`fit` fits each model to nine tenths of the recording and scores it on the remaining tenth, ten times. \
+                    It chooses the simplest model that scores close to the best and that no test rejects. One test \
                     compares the lengths of loss runs with those of the model, the other the lengths of good runs. \
                     Each rejects at a significance of 1 %.\n\n\
                     Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- sh";
@@ -132,14 +133,16 @@ fn share(text: &str) -> Result<f64, String> {
 }
 
 pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
-    if args.law != Law::Channel {
-        return law::run(args, out);
-    }
     if let [input] = &args.inputs[..]
+        && args.law != Law::Delay
         && let Some(trace) = rate_trace(input)?
     {
         return law::of_trace(args, input, &trace, out);
     }
+    if args.law != Law::Channel {
+        return law::run(args, out);
+    }
+    law::refuse_others(args, Law::Channel)?;
     let mut whole = Recording::default();
     for input in &args.inputs {
         let next = read(input, args)?;
@@ -188,7 +191,16 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
             "none of {before} trials loses a share from --loss-from to --loss-to"
         )));
     }
-    let found = fit::fit(&own).map_err(|error| refuse(error.to_string()))?;
+    if args.judge && others.trials.is_empty() {
+        return Err(refuse(
+            "no trial is left to judge by; expected --rows even or --rows odd, and several trials"
+                .to_owned(),
+        ));
+    }
+    let found = fit::fit(&own).map_err(|error| {
+        let reasons = std::iter::once(error.to_string()).chain(own.notes.iter().cloned());
+        refuse(reasons.collect::<Vec<_>>().join("; "))
+    })?;
     let best = found.best();
     // Only the page draws the autocorrelation. For the default seed, the fit has already run the
     // tests.
@@ -199,7 +211,15 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     };
     match args.format {
         Format::Toml => toml(args, &own, &found, &tested, out)?,
-        Format::Value => writeln!(out, "{}", words::channel(&found.best().channel))?,
+        Format::Value => {
+            if tested.rejects() {
+                let _ = writeln!(
+                    std::io::stderr(),
+                    "the tests reject this model: it differs from the recording"
+                );
+            }
+            writeln!(out, "{}", words::channel(&best.channel))?;
+        }
         Format::Json => json(&own, &found, &tested, out)?,
     }
     if args.judge {
@@ -243,14 +263,15 @@ fn read(input: &Path, args: &FitArgs) -> Result<Recording, CliError> {
         name: one_line(&input.to_string_lossy()).into_owned(),
         problem,
     };
+    let part = |error| match error {
+        whyloss_diagnose::Error::Part { problem, .. } => refuse(problem),
+        error => capture(error),
+    };
     if let Some(log) = log_of(input) {
-        return sources::emulated(&log).map_err(capture);
+        return sources::emulated(&log, args.link.as_deref()).map_err(part);
     }
     if input.extension().is_some_and(|kind| kind == "parquet") {
-        return sources::parquet(input, args.column.as_deref()).map_err(|error| match error {
-            whyloss_diagnose::Error::Part { problem, .. } => refuse(problem),
-            error => capture(error),
-        });
+        return sources::parquet(input, args.column.as_deref()).map_err(part);
     }
     let is_simulated = ["losses.csv", "losses.parquet"]
         .iter()
@@ -339,9 +360,14 @@ fn toml(
     for note in &recording.notes {
         writeln!(out, "# {}", one_line(note))?;
     }
+    let verdict = if tested.rejects() {
+        "the simplest, though the tests reject all,"
+    } else {
+        "the simplest that passes the tests and"
+    };
     writeln!(
         out,
-        "# {}: of {} models, the simplest that passes the tests and whose held-out likelihood is within {} standard errors of the best",
+        "# {}: of {} models, {verdict} whose held-out likelihood is within {} standard errors of the best",
         best.model.name(),
         found.models.len(),
         fit::STANDARD_ERRORS
@@ -397,6 +423,7 @@ fn json(
         "channel": words::channel(&found.best().channel),
         "p_bursts": tested.bursts,
         "p_gaps": tested.gaps,
+        "rejected": tested.rejects(),
         "models": found.models.iter().map(model).collect::<Vec<_>>(),
     });
     Ok(writeln!(out, "{object}")?)
@@ -415,10 +442,10 @@ fn judge(found: &Fit, trials: &[Trial], seed: u64, out: &mut dyn Write) -> Resul
         let mut kept = [0_u32; 3];
         for trial in trials {
             let tested = check::test(&fitted.channel, std::slice::from_ref(trial), seed);
-            let holds = [tested.bursts, tested.gaps].map(|p| p.is_none_or(|p| p >= 0.01));
-            kept[0] += u32::from(holds[0]);
-            kept[1] += u32::from(holds[1]);
-            kept[2] += u32::from(holds[0] && holds[1]);
+            let holds = |p: Option<f64>| u32::from(p.is_none_or(|p| p >= REJECTED));
+            kept[0] += holds(tested.bursts);
+            kept[1] += holds(tested.gaps);
+            kept[2] += u32::from(!tested.rejects());
         }
         writeln!(
             out,

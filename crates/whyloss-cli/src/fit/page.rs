@@ -1,7 +1,7 @@
 //! Writes a fit as a page that compares the models, and the chosen model with the recording.
 
 use whyloss_diagnose::fit::check::{self, Check, Runs};
-use whyloss_diagnose::fit::{Fit, Model, REJECTED, words};
+use whyloss_diagnose::fit::{Fit, Model, words};
 use whyloss_sim::recording::Recording;
 use whyloss_study::report::counted;
 use whyloss_study::report::page::{Entry, Page, Table};
@@ -25,11 +25,7 @@ pub(super) fn page(
     let best = found.best();
     let mut page = Page::new(&format!("A channel fitted to {name}"));
     page.section("channel", "Channel");
-    let rejected = [tested.bursts, tested.gaps]
-        .into_iter()
-        .flatten()
-        .any(|p| p < REJECTED);
-    let verdict = if rejected {
+    let verdict = if tested.rejects() {
         "The tests reject all models near the best held-out likelihood; the simplest of them is"
     } else {
         "The simplest model that the data do not reject is"

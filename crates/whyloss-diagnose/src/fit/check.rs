@@ -20,7 +20,7 @@ use whyloss_link::channel::{Harm, Runs as Drawn};
 use whyloss_link::{ChannelSpec, Streams};
 use whyloss_sim::recording::Trial;
 
-use super::REPLICAS;
+use super::{REJECTED, REPLICAS};
 
 /// The maximum number of recorded packets that the tests use, from the beginnings of the trials.
 pub const MOST_TESTED: usize = 100_000;
@@ -56,6 +56,14 @@ pub struct Check {
     /// The autocorrelation at lags 1, 2, …: recorded, mean of the replicas, and the ends of their
     /// 95 % band. Empty after [`test()`].
     pub correlation: Vec<[f64; 4]>,
+}
+
+impl Check {
+    /// Returns whether a test rejects the model, at a significance of [`REJECTED`].
+    pub fn rejects(&self) -> bool {
+        let tests = [self.bursts, self.gaps];
+        tests.into_iter().flatten().any(|p| p < REJECTED)
+    }
 }
 
 /// The numbers of good runs and of runs of losses, by length.
@@ -481,7 +489,7 @@ mod tests {
                 let tested = test(&spec, &trials, seed);
                 for (kind, p) in [tested.bursts, tested.gaps].into_iter().enumerate() {
                     let p = p.unwrap();
-                    rejected[kind] += u32::from(p < super::super::REJECTED);
+                    rejected[kind] += u32::from(p < REJECTED);
                     lower[kind] += u32::from(p < 0.5);
                 }
             }

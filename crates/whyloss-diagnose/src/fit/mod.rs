@@ -181,10 +181,9 @@ pub fn fit(recording: &Recording) -> Result<Fit, TooLittle> {
     };
     let passes = |fitted: &mut Fitted| {
         let tested = check::compare(&fitted.channel, &recording.trials, SEED, REJECTED);
-        let holds = |p: Option<f64>| p.is_none_or(|p| p >= REJECTED);
-        let all = holds(tested.bursts) && holds(tested.gaps);
-        fitted.tested = all.then_some(tested);
-        all
+        let passed = !tested.rejects();
+        fitted.tested = passed.then_some(tested);
+        passed
     };
     let standing = models
         .iter_mut()

@@ -12,8 +12,9 @@ use whyloss_sim::recording::{MOST_PACKETS, Recording, Table, Trial, time_column}
 use whyloss_sim::text::one_line;
 
 use super::jitter::Delays;
+use super::words::digits;
 use crate::network::table;
-use crate::{Diagnosis, Error};
+use crate::{Diagnosis, Error, Flow};
 
 /// A line of `packets.jsonl`.
 #[derive(Deserialize)]
@@ -56,14 +57,15 @@ fn entry<'m, T: Default>(links: &'m mut BTreeMap<String, T>, link: &str) -> &'m 
     links.entry(link.to_owned()).or_default()
 }
 
-/// Reads the log of an emulated link, `packets.jsonl` of `whyloss link --log`. Each link whose
-/// channel lost packets becomes a trial. Packets that a queue dropped are left out, because they
-/// never met the channel. Packets and times are those of arrival at the link, so queueing blurs
-/// models in continuous time.
+/// Reads the log of an emulated link, `packets.jsonl` of `whyloss link --log`, as one trial. `link`
+/// names the link; the default is the only one whose channel lost packets. Packets that a queue
+/// dropped are left out, because they never met the channel. Packets and times are those of arrival
+/// at the link, so queueing blurs models in continuous time.
 ///
 /// # Errors
-/// Returns an error if the file cannot be read, or a line does not belong to such a log.
-pub fn emulated(path: &Path) -> Result<Recording, Error> {
+/// Returns an error if the file cannot be read, if a line does not belong to such a log, or if it
+/// is unclear which link is meant.
+pub fn emulated(path: &Path, link: Option<&str>) -> Result<Recording, Error> {
     let mut links: BTreeMap<String, Vec<(u64, u64, bool)>> = BTreeMap::new();
     lines(path, |line| {
         let lost = match line.fate {
@@ -74,14 +76,35 @@ pub fn emulated(path: &Path) -> Result<Recording, Error> {
         };
         entry(&mut links, line.link).push((line.offer, line.enqueued, lost));
     })?;
+    let unclear = |problem| Error::Part {
+        path: path.to_owned(),
+        problem,
+    };
+    let names = |links: &BTreeMap<String, _>| links.keys().cloned().collect::<Vec<_>>().join(", ");
+    let all = names(&links);
     let mut recording = Recording::default();
-    for (link, mut packets) in links {
-        if packets.iter().all(|(.., lost)| !lost) {
+    links.retain(|name, packets: &mut Vec<(u64, u64, bool)>| {
+        let chosen = link.is_none_or(|link| link == name);
+        let lossy = packets.iter().any(|(.., lost)| *lost);
+        if chosen && !lossy {
             let count = packets.len();
-            let note = format!("the channel of link {link} lost none of {count} packets: left out");
+            let note = format!("the channel of link {name} lost none of {count} packets: left out");
             recording.notes.push(note);
-            continue;
         }
+        chosen && lossy
+    });
+    if links.len() > 1 {
+        return Err(unclear(format!(
+            "several links lost packets, and each has a channel of its own: {}; choose one by --link",
+            names(&links)
+        )));
+    }
+    if let Some(link) = link.filter(|_| links.is_empty() && recording.notes.is_empty()) {
+        return Err(unclear(format!(
+            "no link is called {link}; its links: {all}"
+        )));
+    }
+    for mut packets in links.into_values() {
         // The log has a line when a packet leaves or is lost; the line of a lost packet comes
         // earlier by the link's delay.
         packets.sort_unstable();
@@ -306,34 +329,58 @@ pub fn delays(path: &Path, link: Option<&str>) -> Result<LinkDelays, Error> {
     })
 }
 
+/// Returns the likelier cause of a flow's loss; `None` if the data show nothing of it.
+fn cause(flow: &Flow, index: usize) -> Option<Cause> {
+    let likelier = |wireless: f64| {
+        if wireless > 0.5 {
+            Cause::Wireless
+        } else {
+            Cause::Congestion
+        }
+    };
+    let verdict = flow.losses[index].verdict.map(|verdict| verdict.cause);
+    verdict.or_else(|| flow.wireless(index).map(likelier))
+}
+
 /// Returns a recording of the losses that `diagnosis` attributes to the link, with one trial per
-/// flow. Omits packets lost to congestion or to an unclear cause.
+/// flow. Omits packets lost to congestion, and flows whose losses do not show. A loss of unclear
+/// cause has its likelier one.
 pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     let mut recording = Recording::default();
-    let (mut congested, mut untold) = (0, 0);
+    let (mut congested, mut unclear, mut lost_by_link) = (0, [0, 0], 0);
     for flow in &diagnosis.flows {
         let packets = flow.counts.data_packets as usize;
         if packets > MOST_PACKETS {
             continue;
         }
+        let mut leave_out = |what: &str| {
+            let note = format!("flow {} does not tell {what}: left out", flow.number);
+            recording.notes.push(note);
+        };
+        if flow.losses.is_empty() {
+            if let Some(what) = flow.unseen() {
+                leave_out(what);
+                continue;
+            }
+        } else if (0..flow.losses.len()).all(|index| cause(flow, index).is_none()) {
+            leave_out("the causes of its losses");
+            continue;
+        }
         // Transmissions count from 1. `None` marks a packet that never reached the channel.
         let mut fates = vec![Some(false); packets];
-        for loss in &flow.losses {
-            let fate = match loss.verdict.map(|verdict| verdict.cause) {
-                Some(Cause::Wireless) => Some(true),
-                Some(Cause::Congestion) => {
-                    congested += u64::from(loss.packets);
-                    None
-                }
-                None => {
-                    untold += u64::from(loss.packets);
-                    None
-                }
-            };
+        for (index, loss) in flow.losses.iter().enumerate() {
+            let lost = u64::from(loss.packets);
+            let by_link = cause(flow, index) == Some(Cause::Wireless);
+            if loss.verdict.is_none() {
+                unclear[usize::from(by_link)] += lost;
+            } else if !by_link {
+                congested += lost;
+            }
+            lost_by_link += lost * u64::from(by_link);
             let first = (loss.order as usize).saturating_sub(1);
             let last = first.saturating_add(loss.packets as usize).min(packets);
             for place in fates.get_mut(first..last).into_iter().flatten() {
-                *place = fate;
+                *place = by_link.then_some(true);
             }
         }
         let lost: Vec<bool> = fates.into_iter().flatten().collect();
@@ -344,9 +391,28 @@ pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
             });
         }
     }
+    if diagnosis.flows.is_empty() {
+        let frames = diagnosis.frames;
+        recording.notes.push(format!(
+            "none of its {frames} frames belongs to a flow with data"
+        ));
+    }
+    if recording.trials.is_empty() {
+        return recording;
+    }
     recording.notes.push(format!(
-        "causes are verdicts of `whyloss diagnose`, not the truth; {congested} losses to congestion and {untold} that cannot be \
-         told are left out"
+        "causes are verdicts of `whyloss diagnose`, not the truth; {congested} losses to congestion are left out"
     ));
+    let [to_queue, to_link] = unclear;
+    if to_queue + to_link > 0 {
+        let met = recording.packets();
+        let share = |lost: u64, met: u64| lost as f64 / met.max(1) as f64;
+        recording.notes.push(format!(
+            "of the losses whose cause is unclear, {to_link} count as the link's and {to_queue} as congestion; with all or none of \
+             them, {} or {} of the packets would be lost",
+            digits(share(lost_by_link + to_queue, met + to_queue)),
+            digits(share(lost_by_link - to_link, met - to_link))
+        ));
+    }
     recording
 }

@@ -5,6 +5,8 @@ use super::Trial;
 
 /// The longest hole in packets that counts as losses.
 pub(super) const LONGEST_HOLE: u64 = 10_000;
+/// The largest step back of a packet that is late, or comes twice.
+const LATEST: u64 = 1_000;
 
 /// A trial under construction from the numbers that arrived.
 #[derive(Debug, Default)]
@@ -43,12 +45,18 @@ impl Numbers {
             raw + self.base
         } else if raw > last && raw - last > half && self.base >= modulus {
             // A late packet from before the wrap.
-            self.fill(raw + self.base - modulus);
-            return Ok(());
+            raw + self.base - modulus
         } else {
             raw + self.base
         };
         if number <= self.highest {
+            let back = self.highest - number;
+            if back > LATEST {
+                return Err(format!(
+                    "the numbers fall from {last} to {raw}; a step back of more than {LATEST} packets begins a new recording, or \
+                     a counter of few bits wraps: part the table there by a column `trial`"
+                ));
+            }
             self.fill(number);
             return Ok(());
         }
@@ -141,6 +149,17 @@ mod tests {
         all.push(1, None).expect("a number");
         let error = all.push(20_002, None).unwrap_err();
         assert!(error.contains("jump from 1 to 20002"), "{error}");
+    }
+
+    #[test]
+    fn a_new_recording_is_no_late_packet() {
+        let mut all = Numbers::default();
+        for number in 0..2_000 {
+            all.push(number, None).expect("a number");
+        }
+        all.push(1_000, None).expect("a late packet");
+        let error = all.push(0, None).unwrap_err();
+        assert!(error.contains("fall from 1999 to 0"), "{error}");
     }
 
     #[test]

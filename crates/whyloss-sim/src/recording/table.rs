@@ -80,6 +80,9 @@ impl Table {
         column: Option<&str>,
     ) -> Result<Self, String> {
         let names: Vec<String> = names.map(|name| name.trim().to_ascii_lowercase()).collect();
+        if names.iter().all(String::is_empty) {
+            return Err(format!("the table is empty; {EXPECTED}"));
+        }
         let find = |name: &str| names.iter().position(|known| known == name);
         let list = || one_line(&names.join(", ")).into_owned();
         let outcome = if let Some(column) = column {
@@ -248,16 +251,21 @@ impl Table {
             wraps,
             ..
         } = self.numbers;
-        for (count, said) in [
-            (copies, "numbers came twice, and count once"),
-            (late, "numbers came late, and count as received"),
-            (
-                wraps,
-                "times the numbers began again at 0, and counting went on",
-            ),
+        let packets = self.packets as u64;
+        if copies + late > packets {
+            return Err(format!(
+                "{packets} packets, but {} numbers that came late or twice: a counter of few bits wraps; expected one of 16 or 32 bits, \
+                 or a column `trial` that parts the table",
+                copies + late
+            ));
+        }
+        for (said, count) in [
+            ("numbers that came twice, and count once", copies),
+            ("numbers that came late, and count as received", late),
+            ("wraps to 0, where counting went on", wraps),
         ] {
             if count > 0 {
-                self.recording.notes.push(format!("{count} {said}"));
+                self.recording.notes.push(format!("{said}: {count}"));
             }
         }
         Ok(self.recording)
@@ -309,8 +317,8 @@ mod tests {
         assert_eq!(
             recording.notes,
             [
-                "1 numbers came twice, and count once",
-                "1 times the numbers began again at 0, and counting went on"
+                "numbers that came twice, and count once: 1",
+                "wraps to 0, where counting went on: 1"
             ]
         );
     }
@@ -323,6 +331,10 @@ mod tests {
         assert!(error("time,lost\n1,0\n0,1\n").starts_with("line 3: the time goes back"));
         assert!(error("received\n").contains("no row"));
         assert!(error("a,b\n1,1\n").contains("the columns are a, b"));
+        assert!(error("").contains("the table is empty"));
+        let eight_bits: String = (0..600).map(|n| format!("{}\n", n % 256)).collect();
+        let wraps = error(&format!("number\n{eight_bits}"));
+        assert!(wraps.contains("a counter of few bits"), "{wraps}");
         let named = Table::read("link\n01\n".as_bytes(), Some("lnik")).unwrap_err();
         assert!(named.contains("no column is called `lnik`"), "{named}");
     }
