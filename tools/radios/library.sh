@@ -4,7 +4,8 @@
 #
 #   tools/radios/library.sh orbit-802.11.csv RATES >crates/whyloss-sim/src/scenario/recorded.toml
 #
-# RATES is a directory with tables of tools/radios/rates.py: 5g-car.csv and so on.
+# RATES is a directory with tables of tools/radios/rates.py, 5g-car.csv and so on, and with mahimahi's
+# traces of AT&T.
 set -eu
 whyloss=${WHYLOSS:-target/release/whyloss}
 csv=$1
@@ -62,3 +63,20 @@ starlink-car-down|Laniewski, Lanfer, Aschenbruck: Measuring Mobile Starlink Perf
 starlink-car-up|Laniewski, Lanfer, Aschenbruck: Measuring Mobile Starlink Performance: A Comprehensive Look (IEEE OJ-COMS 2025); sys-uos/Starlink-on-the-Autobahn|2024|iperf3 from a car on a motorway in Germany to Starlink, rate of a second|CC BY-SA 4.0|rates.py starlink throughput.csv --column upload
 train-3g|Riiser, Vigmostad, Griwodz, Halvorsen: Commute path bandwidth traces from 3G networks (MMSys 2013); logs in UMass-LIDS/sabre|2011|downloads by HSDPA in three trains between Oslo and Vestby, mean rate of a second|published for download, with a citation of the paper|rates.py riiser report.2011-02-11_1618CET.json report.2011-02-14_0644CET.json report.2011-02-11_1729CET.json
 RATES
+while IFS='|' read -r name way trace; do
+    cat <<ENTRY
+
+[$name]
+name = "$name"
+source = "Winstein, Sivaraman, Balakrishnan: Stochastic Forecasts Achieve High Throughput and Low Delay over Cellular Networks (NSDI 2013); ravinet/mahimahi, traces"
+year = "2013"
+measures = "capacity of LTE (AT&T) $way a car in the USA, which a full queue kept busy; rate of 100 ms"
+licence = "GPL-3.0; this project holds parameters alone, none of the recordings"
+command = "whyloss fit $trace"
+trials = 1
+rate = $("$whyloss" fit --format value "$tables/$trace")
+ENTRY
+done <<TRACES
+lte-car-down|to|ATT-LTE-driving.down
+lte-car-up|from|ATT-LTE-driving.up
+TRACES

@@ -29,6 +29,10 @@ mod udp;
 /// The hidden subcommand that prepares a namespace and starts its command.
 pub(crate) const INIT: &str = "link-init";
 
+// The rate and the delay of a link if neither an option nor a profile gives them.
+const DEFAULT_RATE: &str = "10mbit";
+const DEFAULT_DELAY: &str = "50ms";
+
 // The headings of the options in the help.
 const LINK: &str = "Link";
 const PER_DIRECTION: &str = "Per direction";
@@ -139,8 +143,8 @@ pub(crate) struct LinkArgs {
     /// Seed for queues and channels.
     #[arg(long, value_name = "N", default_value_t = 1, help_heading = LINK)]
     seed: u64,
-    /// Longest delay that the emulator itself may add to a packet; if it adds more, the command
-    /// exits with 1.
+    /// Longest delay that the emulator itself may add to a packet; if it adds more, `whyloss` exits
+    /// with 1.
     #[arg(long, value_name = "TIME", default_value = "10ms", help_heading = TIMING)]
     late_bound: String,
     /// Stop all commands after this time, such as `60s`.
@@ -311,10 +315,14 @@ fn profile(name: &str) -> Result<&'static Profile, CliError> {
 
 /// Prints each profile with the source of its values.
 fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
-    let or = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".into());
+    let or = |value: &Option<String>, default: &str| {
+        let value = value.as_deref();
+        value.map_or_else(|| format!("({default})"), str::to_owned)
+    };
     let cells = |profile: &Profile| {
-        let (down, up) = (or(&profile.rate_down), or(&profile.rate_up));
-        [profile.name.clone(), down, up, or(&profile.delay)]
+        let [down, up] = [&profile.rate_down, &profile.rate_up].map(|rate| or(rate, DEFAULT_RATE));
+        let delay = or(&profile.delay, DEFAULT_DELAY);
+        [profile.name.clone(), down, up, delay]
     };
     let head = ["profile", "down", "up", "delay"].map(str::to_owned);
     let mut widths = head.each_ref().map(String::len);
@@ -340,6 +348,10 @@ fn list_profiles(out: &mut dyn Write) -> Result<(), CliError> {
         }
         line(empty(), &format!("source: {}", profile.source))?;
     }
+    writeln!(
+        out,
+        "\nValues in brackets have no source: they are the defaults of --rate and --delay."
+    )?;
     Ok(())
 }
 
@@ -368,8 +380,8 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
             let delay = profile.and_then(|profile| profile.delay.as_ref());
             let loss = profile.and_then(|profile| profile.loss.as_ref());
             Direction {
-                rate: first([own_rate, args.rate.as_ref(), rate], "10mbit"),
-                delay: first([own_delay, args.delay.as_ref(), delay], "50ms"),
+                rate: first([own_rate, args.rate.as_ref(), rate], DEFAULT_RATE),
+                delay: first([own_delay, args.delay.as_ref(), delay], DEFAULT_DELAY),
                 jitter: args.jitter.clone().unwrap_or_default(),
                 arq: args.arq.clone().unwrap_or_default(),
                 queue: first([own_queue, args.queue.as_ref(), None], "83"),
