@@ -45,8 +45,8 @@ pub(crate) struct EvaluateArgs {
     /// Required, except with --media.
     #[arg(value_name = "SCHEME", required_unless_present = "media")]
     scheme: Option<String>,
-    /// Instead of evaluating SCHEME, compare estimators of media bitrates on the test cases of RFC
-    /// 8867 and RFC 8869.
+    /// Compare media bitrate estimators on the cases of RFC 8867 and RFC 8869, instead of evaluating
+    /// SCHEME.
     #[arg(long, conflicts_with_all = ["scheme", "adversary", "networks", "recordings", "transport"])]
     media: bool,
     /// Write an HTML page, tables (Markdown, CSV, JSON) and figures to this directory. Finished
@@ -76,12 +76,12 @@ pub(crate) struct EvaluateArgs {
     /// arrived, 0 lost), or a directory of such files.
     #[arg(long, value_name = "PATH")]
     recordings: Option<PathBuf>,
-    /// Instead of evaluating SCHEME, search for the network where it harms a competing CUBIC flow
-    /// most.
+    /// Search for the network where SCHEME harms a competing CUBIC flow most, instead of evaluating
+    /// it.
     #[arg(long, conflicts_with_all = ["only", "seeds", "networks", "quick", "recordings"])]
     adversary: bool,
-    /// With --adversary, maximum number of networks to try. Repeating this number and --seed finds
-    /// the same network, unless --minutes ends the search.
+    /// With --adversary, maximum number of networks to try. The same number and --seed find the
+    /// same network, unless --minutes ends the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 4000)]
     evaluations: u64,
     /// With --adversary, maximum duration of the search in minutes.
@@ -95,7 +95,8 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "Each criterion belongs to a section of RFC 9743. Each result is compared with CUBIC's in the same network.\n\n\
+const HELP: &str = "Prints the throughput, harm and fairness of SCHEME and its rivals. Each criterion belongs to a section of \
+                    RFC 9743. Each result is compared with CUBIC's in the same network.\n\n\
                     Criteria for --only:\n  \
                       5.1  collapse, bufferbloat, loss, fairness, round-trips, short\n  \
                       5.2  beside-cubic, beside-reno, noisy-harm, drawn-harm, real-time, long-short\n  \

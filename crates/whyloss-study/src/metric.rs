@@ -1,4 +1,5 @@
-//! Computes one number from a run by an expression; papers, plans and sweeps name metrics this way.
+//! Evaluates a metric: an expression that reduces a run to one number. Papers, plans and sweeps share
+//! the syntax. For example, `jain(delivered)` is Jain's index of the flows' delivered packets.
 //!
 //! ```text
 //! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each selected flow: keys of
@@ -13,7 +14,7 @@
 //! min  max  sqrt  floor
 //! ```
 //!
-//! An expression selects all flows but background traffic. A name after `@` selects that flow, or
+//! Without `@`, an expression covers all flows but background traffic. `@` and a name select that flow, or
 //! else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by flow. A
 //! metric without a value, such as a share of zero packets, leaves the whole expression without
 //! one.

@@ -134,14 +134,18 @@ impl Contender {
     /// Returns this contender's controller with the oracle, which knows the cause of every loss.
     #[must_use]
     pub fn told(&self) -> Self {
-        let controller = match &self.what {
-            What::Pair(controller, _) => controller.as_str(),
+        Self::pair(&format!("{}, told", self.name), self.base(), "oracle")
+    }
+
+    /// Returns the id of the controller under this contender.
+    pub(super) fn base(&self) -> &str {
+        match &self.what {
+            What::Pair(controller, _) => controller,
             What::Scheme(scheme) => BASES
                 .iter()
                 .find(|(known, _)| scheme.starts_with(known))
                 .map_or("cubic", |base| base.1),
-        };
-        Self::pair(&format!("{}, told", self.name), controller, "oracle")
+        }
     }
 
     /// Returns whether the contender knows the true cause of every loss.

@@ -3,7 +3,7 @@
 use core::fmt::Write as _;
 
 use super::criterion::{Column, Measure};
-use super::{Carrier, Finding, Setting, Uncovered};
+use super::{Carrier, Contender, Finding, Setting, Uncovered};
 use crate::arena::quantile;
 use crate::report::page::{Entry, Page, Table};
 use crate::report::{html, markdown};
@@ -261,7 +261,8 @@ fn terms(setting: &Setting) -> [String; 4] {
 }
 
 /// Returns a paragraph per carrier on the share that the scheme receives, and on its harm.
-fn results(outcomes: &[Outcome], name: &str) -> String {
+fn results(outcomes: &[Outcome], scheme: &Contender) -> String {
+    let (name, base) = (&scheme.name, scheme.base());
     let mut text = String::new();
     for (carrier, title) in [(Carrier::Tcp, "TCP"), (Carrier::Quic, "QUIC")] {
         let id = format!("overview-{}", carrier.id());
@@ -280,7 +281,7 @@ fn results(outcomes: &[Outcome], name: &str) -> String {
         if let (Some(share), Some(cubic), Some(harm), Some(worst)) = (share, cubic, harm, worst) {
             let _ = writeln!(
                 text,
-                "Over {title}, `{name}` receives {share:.2} times the packets of a copy that knows the cause of every loss (CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, and {worst:.1} % at worst.\n"
+                "Over {title}, `{name}` receives {share:.2} times the packets of `{base}` that knows every cause (*told*; plain CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, {worst:.1} % at worst.\n"
             );
         }
     }
@@ -292,7 +293,7 @@ pub fn document(overviews: &[Outcome], setting: &Setting, command: &str) -> Stri
     let name = &setting.scheme.name;
     let mut text = format!(
         "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page and that of [each criterion](criteria.md), which explains the terms:\n\n```sh\n{command}\n```\n\n{}",
-        results(overviews, name)
+        results(overviews, &setting.scheme)
     );
     push(&mut text, overviews);
     text
