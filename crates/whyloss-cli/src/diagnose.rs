@@ -33,8 +33,8 @@ pub(crate) struct DiagnoseArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]
     format: Format,
-    /// Replace addresses in the report and in the files of --out, and drop payloads. Addresses that
-    /// share a prefix still do.
+    /// Replace addresses in the report and in the files of --out, and drop payloads. Replaced
+    /// addresses keep common prefixes.
     #[arg(long)]
     anonymise: bool,
     /// Score each verdict against the true causes that `whyloss link --log` wrote to this

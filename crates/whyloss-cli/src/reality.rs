@@ -21,7 +21,7 @@ const HELP: &str = "Tables:\n  \
                       clocks       verdicts with clocks that are offset or drift\n  \
                       damage       damaged payloads over UDP and UDP-Lite\n  \
                       web          downloads with curl\n  \
-                      ways         `whyloss link` without root, with several clients, nested, and with --live\n  \
+                      ways         modes of `whyloss link`: without root, with several clients, nested, and with --live\n  \
                       traces       a link whose rate trace stalls for seconds\n  \
                       faults       killed processes, full disks, forged packets\n\n\
                     Needs root, iperf3, curl and python3.\n\n\

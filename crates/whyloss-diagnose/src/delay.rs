@@ -12,7 +12,7 @@ use std::iter::repeat_n;
 use crate::steps::step;
 use crate::track::Track;
 
-/// The number of bits that a value keeps within its doubling, which is a precision of 0.4 %.
+/// The number of bits that a value keeps below its leading one: a precision of 1/256 (0.4 %).
 const SHIFT: u32 = 8;
 /// The maximum number of remembered delays.
 const REMEMBERED: usize = 1 << 16;

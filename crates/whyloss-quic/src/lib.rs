@@ -6,8 +6,9 @@
 //!
 //! ```toml
 //! [dependencies]
-//! whyloss = "0.1"
-//! whyloss-quic = { version = "0.1", features = ["quinn"] }
+//! # Not on crates.io yet.
+//! whyloss = { git = "https://github.com/whyloss/whyloss" }
+//! whyloss-quic = { git = "https://github.com/whyloss/whyloss", features = ["quinn"] }
 //! ```
 //!
 //! With quinn, pass the factory to the `TransportConfig`:
@@ -44,8 +45,8 @@
 //! | probe timeouts | – | – |
 //! | pacing | by window and RTT; logs the controller's rate | by the controller's rate, if any |
 //!
-//! The ledger of [`whyloss::connection`] infers what quinn does not report. If a report is
-//! ambiguous, the ledger attributes the loss to an earlier packet of the same burst. Round-trip
+//! [`whyloss::connection`] infers what quinn does not report. If a report is ambiguous, it
+//! attributes the loss to an earlier packet of the same burst. Round-trip
 //! times come from the newest packet of an acknowledgement and include the peer's delay. Peers
 //! acknowledge two packets together and a single packet after up to 25 ms. The stacks hide the
 //! receiver's clock, so controllers that need it (BaLDE) use the sender's.
@@ -56,7 +57,7 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(
     not(all(feature = "quinn", feature = "noq")),
-    allow(dead_code, reason = "what only the stack that is missing tells")
+    allow(dead_code, reason = "used only by the stack whose feature is off")
 )]
 
 #[doc(hidden)]

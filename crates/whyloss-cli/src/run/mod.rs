@@ -63,8 +63,7 @@ pub(crate) struct RunArgs {
     /// address.
     #[arg(long)]
     live: bool,
-    /// Simulate event by event, without shortcuts. The results are the same, but take several times
-    /// as long.
+    /// Simulate event by event, without shortcuts. Gives the same results, several times slower.
     #[arg(long)]
     plain: bool,
     /// Output format: tables, one JSON object, or CSV with one row per value and seed.

@@ -25,13 +25,13 @@ impl<R: Read> Bytes<R> {
         }
     }
 
-    /// Returns the bytes that were read and not passed yet.
+    /// Returns the bytes that were read but not yet consumed.
     #[inline]
     pub(super) fn rest(&self) -> &[u8] {
         &self.buffer[self.begin..self.end]
     }
 
-    /// Passes the first `many` bytes of the rest.
+    /// Consumes the first `many` bytes of the rest.
     #[inline]
     pub(super) fn pass(&mut self, many: usize) {
         self.begin = (self.begin + many).min(self.end);

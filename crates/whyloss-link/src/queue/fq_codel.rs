@@ -1,11 +1,12 @@
 //! FQ-CoDel: serves a queue per flow in turn, each with CoDel (RFC 8290, section 4).
 //!
 //! ```text
-//! arrival     a flow without waiting packets becomes new, with a credit of one quantum in bytes. Beyond the limit, the
-//!             flow with the most bytes loses its first packet
+//! arrival     a flow without waiting packets becomes new, with a credit of one quantum in bytes.
+//!             Beyond the limit, the flow with the most bytes loses the packet at its head
 //! departure   takes the first of the new flows, or else the first of the old ones:
-//!               no credit left       the flow gets another quantum and becomes the last of the old flows
-//!               no packet in CoDel   a new flow becomes the last of the old flows if there are any, else is forgotten
+//!               no credit left       the flow gets another quantum, and joins the end of the old ones
+//!               no packet in CoDel   a new flow joins the end of the old ones, if there are any;
+//!                                    otherwise it is forgotten
 //!               otherwise            the packet leaves and costs its bytes of credit
 //! ```
 //!

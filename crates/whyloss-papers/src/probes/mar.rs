@@ -1,9 +1,8 @@
-//! Counts the packets waiting at the bottleneck when a packet arrives. Martignon and Fratta's
-//! predictor estimates this number.
+//! Measures how often an arriving packet finds at least β packets at the bottleneck, the number that
+//! Martignon and Fratta's predictor estimates.
 //!
-//! Independent losses hit any packet, so a wireless loss finds a queue as often as any packet does.
-//! A predictor that finds congestion whenever β segments wait cannot have an Mw below this share
-//! (`queued`).
+//! Channel losses do not depend on the queue, so a wireless loss finds β packets as often as any
+//! packet does. Even a perfect estimate therefore has an Mw of at least this share (`queued`).
 
 use whyloss::Time;
 use whyloss_sim::{Event, Measurement, RunError, Scenario, Watch};

@@ -5,8 +5,8 @@ use crate::output::OutputError;
 
 /// Stores the tables of a trace, batch by batch.
 pub trait Sink {
-    /// Stores rows of one table. The rows of a table come in order; batches of different tables
-    /// alternate.
+    /// Stores rows of one table. The rows of a table arrive in the order of its file; batches of
+    /// different tables interleave.
     ///
     /// # Errors
     /// Returns an error if the rows cannot be stored. No rows are offered after that.

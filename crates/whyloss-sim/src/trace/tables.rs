@@ -36,7 +36,7 @@ pub enum Kind {
     Whole,
     /// The column has real numbers.
     Real,
-    /// The column has words from a short list.
+    /// The column has short strings, such as names of flows, links and causes.
     Word,
 }
 

@@ -1,4 +1,5 @@
-//! A scenario as the licences see it: plain facts about links and flows.
+//! Extracts the facts about links and flows on which the licences (conditions of shortcuts, see
+//! `mod.rs`) depend.
 
 use whyloss::{Duration, Rate};
 use whyloss_link::queue::Discipline;
@@ -15,12 +16,7 @@ pub(in super::super) struct Map {
     pub(in super::super) flows: Vec<FlowFacts>,
 }
 
-/// The facts about a link. Each row names what a link may have if the fact holds:
-///
-/// | fact | busy | trace, changes of delay | channel, RED, PIE |
-/// |---|---|---|---|
-/// | `even` | if it may be prompt | no | yes |
-/// | `bare` | no | no | no |
+/// The facts about a link.
 #[derive(Clone, Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts")]
 pub(in super::super) struct LinkFacts {
@@ -32,9 +28,11 @@ pub(in super::super) struct LinkFacts {
     pub(super) may_be_prompt: bool,
     /// Whether a packet may leave the link after one of its flow that came later.
     pub(super) reorders: bool,
-    /// Whether packets leave the link at least a transmission time apart, with the same delay.
+    /// Whether packets leave the link at least a transmission time apart, with the same delay: it
+    /// has no rate trace and no change of delay, and is not busy unless it may be prompt.
     pub(super) even: bool,
-    /// Whether, moreover, only a full queue loses packets: one that never waits is not lost.
+    /// Whether, moreover, the link is not busy, and drops packets only when its DropTail queue is
+    /// full: it has no channel.
     pub(super) bare: bool,
 }
 
