@@ -22,7 +22,7 @@
 //! §4.9 if the transport reports it (TCP here does not). The source is the authors' working copy of
 //! the RFC (draft-ietf-tcpm-rfc8312bis).
 
-use super::{Controller, Start, may_grow};
+use super::{Controller, Spared, Start, may_grow};
 use crate::event::{AckEvent, LossEvent};
 use crate::trees::{larger, smaller};
 use crate::{Duration, Time};
@@ -171,7 +171,9 @@ impl Cubic {
         reduced.max(2.0 * self.segment) as u64
     }
 
-    fn set(&mut self, cwnd: u64, ssthresh: u64) {
+    /// Sets the window and ssthresh in bytes, and ends the curve. The last reduction can still be
+    /// undone.
+    pub(super) fn set(&mut self, cwnd: u64, ssthresh: u64) {
         self.cwnd = (cwnd as f64).max(self.segment);
         self.ssthresh = ssthresh;
         self.curve.epoch = None;
@@ -215,6 +217,11 @@ impl Controller for Cubic {
         self.set(ssthresh, ssthresh);
     }
 
+    fn on_spared_loss(&mut self, _loss: &LossEvent, _: Spared) {
+        // The curve before an older reduction must not return.
+        self.undo = None;
+    }
+
     fn on_recovery_end(&mut self, _now: Time, at_most: u64) {
         // A loss has ended the epoch already, unless the policy spared it.
         if self.window() > at_most {
@@ -237,9 +244,13 @@ impl Controller for Cubic {
     }
 
     fn on_spurious_loss(&mut self, _now: Time, cwnd: u64, ssthresh: u64) {
-        let undone = cwnd.max(self.window());
-        self.set(undone, ssthresh.max(self.ssthresh));
-        if let Some(curve) = self.undo.take() {
+        let undo = self.undo.take();
+        if undo.is_none() && cwnd <= self.window() && ssthresh <= self.ssthresh {
+            // The loss was spared, so the curve goes on.
+            return;
+        }
+        self.set(cwnd.max(self.window()), ssthresh.max(self.ssthresh));
+        if let Some(curve) = undo {
             self.curve = curve;
         }
     }
@@ -384,6 +395,34 @@ mod tests {
         }
         // These are the numbers of `convex_growth_is_bounded`.
         assert_eq!((cubic.window(), spared.window()), (70_507, 70_507));
+    }
+
+    #[test]
+    fn an_undone_reduction_restores_its_own_curve() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(0.0, 1000));
+        let before = cubic.clone();
+        cubic.on_loss(&loss(70_000, 70_000));
+        cubic.set(80_000, 80_000);
+        cubic.on_spurious_loss(Time::from_secs_f64(1.0), 100_000, 70_000);
+        assert_eq!(cubic.curve, before.curve);
+    }
+
+    #[test]
+    fn a_spared_loss_leaves_the_curve_even_if_it_was_spurious() {
+        let mut cubic = after_loss();
+        cubic.on_ack(&at(0.5, 1000));
+        let window = cubic.window();
+        cubic.on_loss(&loss(70_000, 70_000));
+        cubic.on_ack(&at(10.0, 1000));
+        let before = cubic.clone();
+        cubic.on_spared_loss(&loss(49_000, 49_000), Spared::Wholly);
+        cubic.on_spurious_loss(Time::from_secs_f64(20.0), cubic.window(), cubic.ssthresh());
+        assert_eq!(
+            (cubic.window(), cubic.curve),
+            (before.window(), before.curve)
+        );
+        assert!(cubic.window() < window);
     }
 
     #[test]

@@ -261,6 +261,14 @@ impl Whyloss {
         }
     }
 
+    /// Changes the outcome of the base controller's reduction, which a spurious loss still undoes.
+    fn adjust(&mut self, cwnd: u64, ssthresh: u64) {
+        match &mut self.base {
+            Base::Cubic(base) => base.set(cwnd, ssthresh),
+            Base::Reno(base) => base.set_window(cwnd, ssthresh),
+        }
+    }
+
     /// Returns whether a channel explains the losses, even if no queue was seen.
     fn is_proven(&self) -> bool {
         self.means.odds <= LOSSY && self.means.rank <= UNSEEN
@@ -303,7 +311,7 @@ impl Controller for Whyloss {
         let off = before.saturating_sub(self.window());
         if cut < FULL && off > 0 {
             let kept = before - off / FULL * cut - off % FULL * cut / FULL;
-            base!(self.set_window(kept, kept));
+            self.adjust(kept, kept);
         }
     }
 
@@ -340,7 +348,7 @@ impl Controller for Whyloss {
             // start still ran; the new one must stop at the window that was reached.
             let least = if before == u64::MAX { 0 } else { before };
             let window = self.window();
-            base!(self.set_window(window, least.max(loss.window)));
+            self.adjust(window, least.max(loss.window));
         }
     }
 

@@ -95,7 +95,10 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
     /// it.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let cause = self.classifier.on_loss(loss);
-        self.before = Some((self.control.window(), self.control.ssthresh()));
+        // A repeated timeout belongs to the loss event of the first one.
+        if !loss.repeated {
+            self.before = Some((self.control.window(), self.control.ssthresh()));
+        }
         if loss.detection.is_timeout() {
             self.control.on_timeout(loss, cause);
         } else {
