@@ -107,9 +107,10 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         cause
     }
 
-    /// Handles an ECN-CE mark that the peer reports.
+    /// Handles an ECN-CE mark that the peer reports. It is never spurious, so earlier loss events
+    /// can no longer be undone.
     pub fn on_mark(&mut self, mark: &MarkEvent) {
-        self.before = Some((self.control.window(), self.control.ssthresh()));
+        self.before = None;
         self.control.on_mark(mark);
     }
 

@@ -160,6 +160,22 @@ fn a_spurious_loss_is_undone_once() {
 }
 
 #[test]
+fn a_spurious_loss_does_not_undo_a_mark() {
+    for entry in congestion::REGISTRY {
+        let mut control = begun(&Scheme::of(entry.id, "as-congestion", "unaware").unwrap());
+        control.on_loss(&loss(Detection::Duplicates));
+        control.on_mark(
+            &MarkEvent::new(at(1100), SEGMENT)
+                .in_flight(20_000)
+                .window(20_000),
+        );
+        let cut = (control.window(), control.ssthresh());
+        control.on_spurious_loss(at(1200));
+        assert_eq!((control.window(), control.ssthresh()), cut, "{}", entry.id);
+    }
+}
+
+#[test]
 fn larger_packets_are_counted_from_then_on() {
     for entry in congestion::REGISTRY {
         let mut control = begun(&Scheme::of(entry.id, "keep", "unaware").unwrap());
