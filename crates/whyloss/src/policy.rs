@@ -96,6 +96,7 @@ pub struct UnderPolicy<C = AnyController> {
     controller: C,
     policy: WirelessPolicy,
     spares_losses: bool,
+    kept_window: bool,
 }
 
 impl<C: Controller> UnderPolicy<C> {
@@ -105,6 +106,7 @@ impl<C: Controller> UnderPolicy<C> {
             controller,
             policy,
             spares_losses: false,
+            kept_window: false,
         }
     }
 
@@ -123,6 +125,12 @@ impl<C: Controller> UnderPolicy<C> {
     /// does not see its lost packets.
     pub fn spares_losses(&self) -> bool {
         self.spares_losses
+    }
+
+    /// Returns whether the last loss event left the window as it was. If so, a mark of the same
+    /// window still has to cut it.
+    pub fn kept_window(&self) -> bool {
+        self.kept_window
     }
 
     /// Reports that a packet leaves, see [`Controller::on_sent`].
@@ -152,11 +160,16 @@ impl<C: Controller> UnderPolicy<C> {
                 self.controller.set_window(window, window);
             }
         }
+        self.kept_window = self.controller.own_cut().map_or(
+            matches!(policy, WirelessPolicy::Keep | WirelessPolicy::KeepWindow),
+            |cut| cut == 0,
+        );
     }
 
     /// Reports marks as congestion under every policy, see [`Controller::on_mark`].
     pub fn on_mark(&mut self, mark: &MarkEvent) {
         self.spares_losses = false;
+        self.kept_window = false;
         self.controller.on_mark(mark);
     }
 
@@ -176,6 +189,7 @@ impl<C: Controller> UnderPolicy<C> {
     /// decides.
     pub fn on_timeout(&mut self, loss: &LossEvent, cause: Cause) {
         let policy = self.decide(loss, cause);
+        self.kept_window = false;
         let before = self.controller.ssthresh();
         let two = two_segments(loss);
         let ssthresh = match policy {

@@ -111,6 +111,30 @@ fn a_loss_in_the_window_of_a_mark_cuts_no_more() {
     assert_eq!(script.windows().0, SEGMENT);
 }
 
+/// Whyloss spares the first losses of slow start. The first mark in the same window still cuts it.
+#[test]
+fn a_mark_cuts_the_window_of_a_spared_loss() {
+    let mut script = Script::after_ten(&Options {
+        controller: whyloss::schemes::whyloss::scheme().controller,
+        ..capable(Recovery::NewReno)
+    });
+    for next in 1..=10 {
+        script.ack(100 + next, next);
+    }
+    for at in 201..204 {
+        script.ack(at, 10);
+    }
+    let (window, _) = script.windows();
+    assert_eq!((script.sender.fast_recoveries(), window), (1, 20 * SEGMENT));
+    echo(&mut script, 204, 10);
+    let (cut, _) = script.windows();
+    assert!(cut < window);
+    for at in 205..210 {
+        echo(&mut script, at, 10);
+    }
+    assert_eq!(script.windows().0, cut);
+}
+
 /// A mark is not a loss to judge, and marks do not reach a sender that is not ECN-capable.
 #[test]
 fn no_classifier_is_asked() {

@@ -124,6 +124,11 @@ pub trait Controller {
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         let _ = packet;
     }
+    /// Returns the share of its full reduction that the controller made at the last loss event, in
+    /// thousandths, if it weighs the causes of losses itself. `None` for all other controllers.
+    fn own_cut(&self) -> Option<u64> {
+        None
+    }
     /// Sets the window and ssthresh, in bytes, for a [`WirelessPolicy`] that decides them.
     fn set_window(&mut self, cwnd: u64, ssthresh: u64);
     /// Returns the congestion window in bytes; at least one segment.
@@ -299,6 +304,7 @@ macro_rules! dispatch_controller {
             #[$inline] fn wants_rate_samples(&self) -> bool;
             fn on_rate_sample(&mut self, sample: &RateSample);
             fn on_packet_lost(&mut self, packet: &LostPacket);
+            fn own_cut(&self) -> Option<u64>;
             fn set_window(&mut self, cwnd: u64, ssthresh: u64);
             #[$inline] fn window(&self) -> u64;
             fn ssthresh(&self) -> u64;

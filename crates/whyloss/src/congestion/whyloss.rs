@@ -143,6 +143,8 @@ pub struct Whyloss {
     /// R and L̄ of the formula.
     means: Means,
     past: Past,
+    /// The cut of the last loss; `None` before the first, and after a mark.
+    last_cut: Option<u64>,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -191,6 +193,7 @@ impl Whyloss {
             empties: 0,
             means: Means::NONE,
             past: Past::NONE,
+            last_cut: None,
             spared: false,
         }
     }
@@ -302,6 +305,7 @@ impl Controller for Whyloss {
 
     fn on_loss(&mut self, loss: &LossEvent) {
         let cut = self.decide(loss).cut;
+        self.last_cut = Some(cut);
         self.spared = cut == 0;
         if self.spared {
             return base!(self.on_spared_loss(loss, Spared::Wholly));
@@ -316,6 +320,7 @@ impl Controller for Whyloss {
     }
 
     fn on_mark(&mut self, mark: &MarkEvent) {
+        self.last_cut = None;
         self.spared = false;
         base!(self.on_mark(mark));
     }
@@ -340,6 +345,7 @@ impl Controller for Whyloss {
             Detection::PersistentCongestion => FULL,
             _ => self.decide(loss).cut,
         };
+        self.last_cut = Some(cut);
         self.spared = false;
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
@@ -358,6 +364,10 @@ impl Controller for Whyloss {
 
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         base!(self.on_spurious_loss(now, cwnd, ssthresh));
+    }
+
+    fn own_cut(&self) -> Option<u64> {
+        self.last_cut
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

@@ -147,9 +147,11 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         Some(self.tell_loss(&loss, lost == 1))
     }
 
-    /// Reports packets marked by ECN. The last of them left at `left`.
+    /// Reports packets marked by ECN. The last of them left at `left`. Marks count once per
+    /// recovery, and not if a loss has cut the window already.
     pub fn on_marked(&mut self, now: Time, left: Time) {
-        if self.belongs(left) {
+        let belongs = self.belongs(left);
+        if belongs && !self.control.control().kept_window() {
             return self.tell_lost(now);
         }
         let mark = MarkEvent::new(now, self.mtu)
@@ -159,7 +161,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             .rtt(self.latest_rtt)
             .min_rtt(self.min_rtt);
         self.control.on_mark(&mark);
-        self.begin_recovery(now, true, None);
+        let hold = self.recovery.hold.filter(|_| belongs);
+        self.begin_recovery(now, true, hold);
     }
 
     /// Returns whether a packet that left at `left` belongs to the last recovery.

@@ -249,6 +249,28 @@ fn the_recovery_takes_no_notice_of_what_left_before_it() {
     }
 }
 
+/// A mark on a packet that left before a recovery cuts the window once if the loss was spared, and
+/// not if the loss has cut it.
+#[test]
+fn a_mark_cuts_the_window_of_a_spared_loss() {
+    for (cause, marks) in [(Wireless, [2, 1, 1]), (Congestion, [1, 1, 1])] {
+        let heard = Rc::new(RefCell::new(Vec::new()));
+        let mut stack = Stack::new(Recorder(heard, cause), true);
+        for number in 0..10 {
+            stack.send(ms(number), 1);
+        }
+        stack.ack(ms(104), &[1, 2, 3, 4]);
+        stack.lose(ms(104), &[0], false);
+        let windows = marks.map(|_| {
+            let window = stack.adapter.control().window();
+            stack.adapter.on_marked(ms(105), ms(5));
+            window
+        });
+        let last = stack.adapter.control().window();
+        assert_eq!(windows.map(|window| window / last), marks, "{cause:?}");
+    }
+}
+
 /// Among isolated losses, only the first may set fqRTT. If later ones did, the threshold would fall
 /// to the round-trip time of an empty queue, and every loss would look like congestion.
 #[test]

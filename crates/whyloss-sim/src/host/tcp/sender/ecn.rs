@@ -7,7 +7,7 @@
 //!                 again (§6.1.3)
 //! ECE arrives     the window is cut as at a congestion loss, without a classifier, at most once per window: not while
 //!                 data sent before the last cut of any kind is acknowledged (§6.1.2). Acknowledgements with ECE do
-//!                 not grow the window
+//!                 not grow the window. A loss that the scheme spares is no cut
 //! after a cut     the first new segment carries CWR, whether a mark, a loss or a timeout cut the window (§6.1.2)
 //! a loss          of a segment that was in flight when a mark cut the window is repaired and judged, but does not cut
 //!                 the window again; a timeout does
@@ -29,7 +29,7 @@ use whyloss::event::{Detection, MarkEvent};
 pub(super) struct Cuts {
     /// Whether the current acknowledgement carries ECE.
     echoed: bool,
-    /// The highest sequence sent when the window was last cut, or a recovery began.
+    /// The highest sequence sent when the window was last cut.
     until: u64,
     /// The value of `until`, if a mark cut the window.
     by_mark: u64,
@@ -79,10 +79,13 @@ impl Sender {
         self.ecn.as_deref().is_some_and(cut)
     }
 
-    /// Records a cut of the window, or a recovery that begins without a cut. `detection` says how
-    /// the loss was found; `None` means a mark.
+    /// Records a cut of the window. A loss that the scheme spares is none, so a mark of the same
+    /// window still cuts. `detection` says how the loss was found; `None` means a mark.
     pub(super) fn note_cut(&mut self, detection: Option<Detection>) {
         let sent = self.max;
+        if detection.is_some() && self.control.kept_window() {
+            return;
+        }
         if let Some(cuts) = &mut self.ecn {
             cuts.until = sent;
             cuts.owed = true;
