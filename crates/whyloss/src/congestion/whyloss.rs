@@ -200,7 +200,7 @@ impl Whyloss {
 
     /// Decides about a loss, and counts it, without changing the window. Do not also report it with
     /// [`Controller::on_loss`] or [`Controller::on_timeout`]. The latter cuts in full at persistent
-    /// congestion, and does not count such a loss.
+    /// congestion and at repeated timeouts, and does not count them.
     pub fn decide(&mut self, loss: &LossEvent) -> Decision {
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
@@ -343,13 +343,15 @@ impl Controller for Whyloss {
     fn on_timeout(&mut self, loss: &LossEvent) {
         let cut = match loss.detection {
             Detection::PersistentCongestion => FULL,
+            // The timer expires for the same packet, which is no further evidence.
+            _ if loss.repeated => FULL,
             _ => self.decide(loss).cut,
         };
         self.last_cut = Some(cut);
         self.spared = false;
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
-        if cut == 0 && !loss.repeated {
+        if cut == 0 {
             // Slow start restores the window. An unlimited threshold means that the first slow
             // start still ran; the new one must stop at the window that was reached.
             let least = if before == u64::MAX { 0 } else { before };

@@ -76,7 +76,7 @@ pub fn log_odds(evidence: &Evidence) -> i32 {
 }
 
 /// Means over losses of a flow, as in the formula.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Means {
     /// The mean rank, in 65536ths.
     pub(super) rank: i32,
@@ -99,7 +99,7 @@ impl Means {
 }
 
 /// The losses of a flow so far.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Past {
     losses: u32,
     /// The offset of the last loss.

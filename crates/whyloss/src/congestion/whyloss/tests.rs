@@ -168,6 +168,30 @@ fn marks_and_persistent_congestion_cut_in_full() {
     assert_eq!(path.windows(), [70_000, 70_000]);
 }
 
+/// Only the first of several timeouts for the same packet is evidence.
+#[test]
+fn a_repeated_timeout_does_not_count() {
+    let mut path = Whyloss::new(&START, Under::Cubic);
+    for ack in 1..=100 {
+        let heard = AckEvent::new(Time::from_nanos(ack * MS), 1000).acked(1000);
+        let heard = heard.acknowledged(1000 * ack).in_flight(10_000);
+        let rtt = Some(Duration::from_micros(100_000));
+        path.on_ack(&heard.window(10_000).rtt(rtt));
+    }
+    let loss = LossEvent::new(Time::from_nanos(400 * MS), Detection::Timeout, 1000);
+    let loss = loss.first(100_000).in_flight(10_000).window(10_000);
+    path.on_timeout(&loss);
+    let (means, past, ssthresh) = (path.means, path.past, path.ssthresh());
+    for _ in 0..5 {
+        path.on_timeout(&loss.window(1000).in_flight(1000).repeated(true));
+    }
+    assert_eq!(
+        (path.means, path.past, path.ssthresh()),
+        (means, past, ssthresh)
+    );
+    assert_eq!(path.own_cut(), Some(FULL));
+}
+
 /// On a path where a channel explains the losses, the window also grows in a recovery from a
 /// loss that cut nothing. Before the losses have shown this, the window stays.
 #[test]
