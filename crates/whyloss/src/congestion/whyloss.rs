@@ -88,7 +88,7 @@ mod table;
 
 use super::{Controller, Cubic, CubicDialect, Decrease, Reno, Spared, Start};
 use crate::event::{AckEvent, Detection, LossEvent, MarkEvent, SentEvent};
-use crate::sender::trees::{Signals, log_odds};
+use crate::sender::trees::{Losses, Signals, log_odds};
 use crate::{Duration, Time};
 use evidence::{Context, Evidence, Means, Past};
 use history::{History, Queue};
@@ -143,10 +143,22 @@ pub struct Whyloss {
     /// R and L̄ of the formula.
     means: Means,
     past: Past,
+    /// The evidence before the last loss, if the loss counts.
+    before: Option<Before>,
     /// The cut of the last loss; `None` before the first, and after a mark.
     last_cut: Option<u64>,
     /// Whether the last loss left the window as it was.
     spared: bool,
+}
+
+/// The evidence before a loss, which returns if the loss was spurious.
+#[derive(Clone, Copy, Debug)]
+struct Before {
+    empties: i32,
+    means: Means,
+    past: Past,
+    unpaid: u32,
+    signals: Losses,
 }
 
 /// A decision of [`Whyloss`] about a loss.
@@ -193,6 +205,7 @@ impl Whyloss {
             empties: 0,
             means: Means::NONE,
             past: Past::NONE,
+            before: None,
             last_cut: None,
             spared: false,
         }
@@ -202,6 +215,13 @@ impl Whyloss {
     /// [`Controller::on_loss`] or [`Controller::on_timeout`]. The latter cuts in full at persistent
     /// congestion and at repeated timeouts, and does not count them.
     pub fn decide(&mut self, loss: &LossEvent) -> Decision {
+        self.before = Some(Before {
+            empties: self.empties,
+            means: self.means,
+            past: self.past,
+            unpaid: self.history.unpaid_losses(),
+            signals: self.signals.losses(),
+        });
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
         let Some(signals) = self.signals.on_loss(loss) else {
@@ -320,6 +340,7 @@ impl Controller for Whyloss {
     }
 
     fn on_mark(&mut self, mark: &MarkEvent) {
+        self.before = None;
         self.last_cut = None;
         self.spared = false;
         base!(self.on_mark(mark));
@@ -342,7 +363,10 @@ impl Controller for Whyloss {
 
     fn on_timeout(&mut self, loss: &LossEvent) {
         let cut = match loss.detection {
-            Detection::PersistentCongestion => FULL,
+            Detection::PersistentCongestion => {
+                self.before = None;
+                FULL
+            }
             // The timer expires for the same packet, which is no further evidence.
             _ if loss.repeated => FULL,
             _ => self.decide(loss).cut,
@@ -365,6 +389,13 @@ impl Controller for Whyloss {
     }
 
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
+        if let Some(before) = self.before.take() {
+            self.empties = before.empties;
+            self.means = before.means;
+            self.past = before.past;
+            self.history.forget_unpaid(before.unpaid);
+            self.signals.forget_loss(&before.signals);
+        }
         base!(self.on_spurious_loss(now, cwnd, ssthresh));
     }
 

@@ -120,6 +120,17 @@ impl History {
         }
         reached.unpaid
     }
+
+    /// Returns u before the next loss.
+    pub(super) fn unpaid_losses(&self) -> u32 {
+        self.reached.unpaid
+    }
+
+    /// Forgets a spurious loss, before which u was `unpaid`. The delivered rate may have grown
+    /// since.
+    pub(super) fn forget_unpaid(&mut self, unpaid: u32) {
+        self.reached.unpaid = self.reached.unpaid.min(unpaid);
+    }
 }
 
 /// The queue that round trips indicate. Times are in nanoseconds; the letters are those of the

@@ -192,6 +192,44 @@ fn a_repeated_timeout_does_not_count() {
     assert_eq!(path.own_cut(), Some(FULL));
 }
 
+/// Acknowledges 200 segments at delays of 100 to 115 ms, in no order.
+fn wait(path: &mut Whyloss, from: u64) -> LossEvent {
+    for ack in from + 1..=from + 200 {
+        let heard = AckEvent::new(Time::from_nanos(ack * MS), 1000).acked(1000);
+        let heard = heard.acknowledged(1000 * ack).in_flight(50_000);
+        let rtt = Duration::from_micros((100_000 + 7919 * ack % 15_000).cast_signed());
+        path.on_ack(&heard.window(50_000).rtt(Some(rtt)));
+    }
+    let now = Time::from_nanos((from + 201) * MS);
+    let loss = LossEvent::new(now, Detection::Duplicates, 1000).first(1000 * (from + 200));
+    loss.in_flight(50_000).window(50_000)
+}
+
+/// After a spurious loss, the scheme decides as if the loss had never been reported.
+#[test]
+fn a_spurious_loss_is_no_evidence() {
+    for starts in [false, true] {
+        let mut path = Whyloss::new(&START, Under::Cubic);
+        let first = wait(&mut path, 0);
+        if !starts {
+            path.on_loss(&first);
+        }
+        let loss = wait(&mut path, 200);
+        let (mut spurious, mut real) = (path.clone(), path.clone());
+        let (window, ssthresh) = (path.window(), path.ssthresh());
+        spurious.on_loss(&loss);
+        spurious.on_spurious_loss(loss.now, window, ssthresh);
+        real.on_loss(&loss);
+        let [spurious, real, path] = [&mut spurious, &mut real, &mut path].map(|path| {
+            let loss = wait(path, 400);
+            path.set_window(50_000, ssthresh);
+            path.decide(&loss)
+        });
+        assert_eq!(spurious, path);
+        assert_ne!(real, path);
+    }
+}
+
 /// On a path where a channel explains the losses, the window also grows in a recovery from a
 /// loss that cut nothing. Before the losses have shown this, the window stays.
 #[test]

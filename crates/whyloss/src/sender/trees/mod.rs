@@ -35,8 +35,8 @@
 mod signals;
 mod table;
 
-pub(crate) use signals::Heard;
 pub use signals::{COUNT, NAMES, Signals};
+pub(crate) use signals::{Heard, Losses};
 
 use super::SenderClassifier;
 use crate::event::{AckEvent, LossEvent};

@@ -186,6 +186,31 @@ impl Signals {
         described
     }
 
+    /// Returns the counts of losses, for [`Self::forget_loss`].
+    #[cold]
+    pub(crate) fn losses(&self) -> Losses {
+        Losses {
+            rates: [self.loss_rate, self.recent_losses],
+            by_delay: self.by_delay.lost,
+            by_window: self.by_window.lost,
+            weight: self.weight,
+            recover: self.recover,
+        }
+    }
+
+    /// Forgets the losses after `before`, because they were spurious. The rates have decayed since,
+    /// so they do not grow. Densities that were scaled down since keep the loss.
+    #[cold]
+    pub(crate) fn forget_loss(&mut self, before: &Losses) {
+        self.loss_rate = smaller(self.loss_rate, before.rates[0]);
+        self.recent_losses = smaller(self.recent_losses, before.rates[1]);
+        if self.weight >= before.weight {
+            self.by_delay.lost = before.by_delay;
+            self.by_window.lost = before.by_window;
+        }
+        self.recover = before.recover;
+    }
+
     /// Returns the smallest round-trip time of 60 to 120 s, in nanoseconds.
     #[inline]
     pub(crate) fn least(&self) -> i64 {
@@ -369,6 +394,16 @@ impl Signals {
             i16::from(loss.detection.is_timeout()),
         ]
     }
+}
+
+/// The counts of losses at some time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Losses {
+    rates: [f64; 2],
+    by_delay: [f32; CLASSES],
+    by_window: [f32; CLASSES],
+    weight: f32,
+    recover: Option<u64>,
 }
 
 /// The effects of an acknowledgement that moves the left edge.
