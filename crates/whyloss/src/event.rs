@@ -4,7 +4,8 @@
 //! the connection; in QUIC, the bytes of packets in sending order. Times are on the sender's clock
 //! unless noted otherwise.
 //!
-//! Each constructor takes the fields that every transport has; setters add the optional fields:
+//! Each constructor takes the fields that every transport has; setters add the optional fields.
+//! Report all of these:
 //!
 //! ```
 //! use whyloss::event::{AckEvent, Detection, LossEvent};
@@ -12,8 +13,10 @@
 //!
 //! let now = Time::from_nanos(1_050_000_000);
 //! let rtt = Some(Duration::from_millis(50));
-//! let ack = AckEvent::new(now, 1200).acked(2400).in_flight(12_000).window(14_720).rtt(rtt);
-//! let loss = LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(14_720);
+//! let ack = AckEvent::new(now, 1200).acked(2400).acknowledged(48_000);
+//! let ack = ack.in_flight(12_000).window(14_720).rtt(rtt).in_recovery(false).app_limited(false);
+//! let loss = LossEvent::new(now, Detection::Duplicates, 1200).first(48_000);
+//! let loss = loss.in_flight(12_000).window(14_720).rtt(rtt).min_rtt(rtt);
 //! # let _ = (ack, loss);
 //! ```
 //!
@@ -119,13 +122,16 @@ event! {
         /// The bytes newly acknowledged selectively.
         sacked: u64 = 0,
         /// The offset before which all bytes have been acknowledged, by this acknowledgement or
-        /// earlier.
+        /// earlier. Without it, each acknowledgement ends a round trip, and delivered rates are
+        /// unknown.
         acknowledged: u64 = 0,
         /// The number of bytes sent but not cumulatively acknowledged, after this acknowledgement.
         /// Unless a timeout causes retransmissions, the next byte to leave is at `acknowledged +
         /// in_flight`. A round trip that begins now ends when `acknowledged` reaches that offset.
+        /// Without it, each acknowledgement ends a round trip.
         in_flight: u64 = 0,
         /// The window in use at the arrival, in bytes: the controller's, capped by the receiver's.
+        /// Without it, no algorithm can tell how much of the window waits in a queue.
         window: u64 = 0,
         /// The round-trip time that this acknowledgement measured, if any. Use the most recently
         /// sent packet that it newly acknowledges: earlier packets may have waited at the receiver.
@@ -187,9 +193,11 @@ event! {
         /// FlightSize: bytes in the network. When a recovery begins: bytes sent but not
         /// cumulatively acknowledged, without those that duplicates released (RFC 5681 §3.2 step
         /// 2). At a timeout: also without those known to have arrived, since a long recovery sends
-        /// several windows. The next new byte may therefore not be at `first + in_flight`.
+        /// several windows. The next new byte may therefore not be at `first + in_flight`. Without
+        /// it, a cut to a share of FlightSize leaves the smallest window.
         in_flight: u64 = 0,
-        /// The window in use, in bytes: the controller's, capped by the receiver's.
+        /// The window in use, in bytes: the controller's, capped by the receiver's. Without it,
+        /// classifiers that compare windows are blind. Whyloss then takes its own.
         window: u64 = 0,
         /// The latest round-trip time, if any.
         rtt: Option<Duration> = None,

@@ -215,6 +215,7 @@ impl Whyloss {
     /// [`Controller::on_loss`] or [`Controller::on_timeout`]. The latter cuts in full at persistent
     /// congestion and at repeated timeouts, and does not count them.
     pub fn decide(&mut self, loss: &LossEvent) -> Decision {
+        let loss = &self.complete(loss);
         self.before = Some(Before {
             empties: self.empties,
             means: self.means,
@@ -284,6 +285,14 @@ impl Whyloss {
         }
     }
 
+    /// Fills in the window if the transport does not report it.
+    fn complete(&self, loss: &LossEvent) -> LossEvent {
+        match loss.window {
+            0 => loss.window(self.window()),
+            _ => *loss,
+        }
+    }
+
     /// Changes the outcome of the base controller's reduction, which a spurious loss still undoes.
     fn adjust(&mut self, cwnd: u64, ssthresh: u64) {
         match &mut self.base {
@@ -324,6 +333,7 @@ impl Controller for Whyloss {
     }
 
     fn on_loss(&mut self, loss: &LossEvent) {
+        let loss = &self.complete(loss);
         let cut = self.decide(loss).cut;
         self.last_cut = Some(cut);
         self.spared = cut == 0;
@@ -362,6 +372,7 @@ impl Controller for Whyloss {
     }
 
     fn on_timeout(&mut self, loss: &LossEvent) {
+        let loss = &self.complete(loss);
         let cut = match loss.detection {
             Detection::PersistentCongestion => {
                 self.before = None;

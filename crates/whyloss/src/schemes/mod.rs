@@ -36,8 +36,10 @@
 //!
 //! let mut control = cubic_trees.start(&Start::new(1200))?;
 //! let now = Time::from_nanos(1_000_000_000);
-//! control.on_ack(&AckEvent::new(now, 1200).acked(1200).rtt(Some(Duration::from_millis(50))));
-//! let cause = control.on_loss(&LossEvent::new(now, Detection::Duplicates, 1200).in_flight(12_000).window(13_200));
+//! let ack = AckEvent::new(now, 1200).acked(1200).acknowledged(1200).in_flight(10_800);
+//! control.on_ack(&ack.window(12_000).rtt(Some(Duration::from_millis(50))));
+//! let loss = LossEvent::new(now, Detection::Duplicates, 1200).first(1200);
+//! let cause = control.on_loss(&loss.in_flight(12_000).window(13_200));
 //! assert_eq!(cause, Cause::Congestion);
 //! assert!(control.window() < 13_200);
 //! # Ok::<(), Box<dyn core::error::Error>>(())

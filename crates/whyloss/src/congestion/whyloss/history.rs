@@ -309,6 +309,10 @@ impl Reached {
             return;
         }
         let bytes = ack.acknowledged.saturating_sub(from);
+        if bytes == 0 {
+            // The transport does not report offsets, so the rate is unknown.
+            return;
+        }
         let rate = bytes.saturating_mul(1_000_000) / took.cast_unsigned();
         if rate.saturating_mul(4) >= self.rate.saturating_mul(5) {
             self.rate = rate;

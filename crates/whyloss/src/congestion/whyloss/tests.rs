@@ -230,6 +230,24 @@ fn a_spurious_loss_is_no_evidence() {
     }
 }
 
+/// Of a transport that reports neither offsets nor windows, the first slow start spares eight losses
+/// as well.
+#[test]
+fn a_slow_start_without_optional_fields_ends() {
+    let mut path = Whyloss::new(&START, Under::Cubic);
+    for step in 1..=200 {
+        let now = Time::from_nanos(step * MS);
+        let ack = AckEvent::new(now, 1000).acked(1000);
+        path.on_ack(&ack.rtt(Some(Duration::from_millis(100))));
+        if step > 20 && step % 10 == 0 {
+            path.on_loss(
+                &LossEvent::new(now, Detection::Duplicates, 1000).in_flight(path.window()),
+            );
+        }
+    }
+    assert!(path.ssthresh() < u64::MAX);
+}
+
 /// On a path where a channel explains the losses, the window also grows in a recovery from a
 /// loss that cut nothing. Before the losses have shown this, the window stays.
 #[test]
