@@ -89,6 +89,14 @@ impl Extrema {
         (self.both, self.now) = (self.now, Self::EMPTY);
     }
 
+    /// Begins a new bucket, `passed` buckets after the current one; at most two matter.
+    pub(crate) fn turn_by(&mut self, passed: u8) {
+        self.turn();
+        if passed > 1 {
+            self.turn();
+        }
+    }
+
     #[inline]
     pub(crate) fn get(&self) -> (i64, i64) {
         self.both

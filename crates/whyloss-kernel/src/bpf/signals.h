@@ -229,22 +229,42 @@ INLINE void begin_signals(struct signals *s)
 	s->long_mean.rank = 3 * 65536 / 4;
 }
 
-/* Begins new buckets of extrema if the old ones have ended. */
-INLINE void turn_buckets(struct signals *s, u64 now)
+/* Returns how many buckets of this length have passed: 0, 1, or 2 for more. After a long pause, the
+ * old buckets stay until a sample replaces them.
+ */
+INLINE u32 passed(u64 since, u64 length, u64 now, bool sampled)
 {
-	if (now - s->since[0] >= SHORT_US) {
+	return now - since < length ? 0 : now - since < 2 * length ? 1 : sampled ? 2 : 0;
+}
+
+/* Begins a new bucket, `buckets` after the current one. */
+INLINE void turn_by(struct extrema *extrema, u32 buckets)
+{
+	turn(extrema);
+	if (buckets > 1)
+		turn(extrema);
+}
+
+/* Begins new buckets of extrema if the old ones have ended. */
+INLINE void turn_buckets(struct signals *s, u64 now, bool sampled)
+{
+	u32 brief = passed(s->since[0], SHORT_US, now, sampled), lasting = passed(s->since[1], LONG_US, now, sampled);
+
+	if (brief) {
 		s->since[0] = now;
-		turn(&s->shorter);
-		turn(&s->windows);
-		turn(&s->backlogs);
-		turn(&s->t_min);
+		turn_by(&s->shorter, brief);
+		turn_by(&s->windows, brief);
+		turn_by(&s->backlogs, brief);
+		turn_by(&s->t_min, brief);
 	}
-	if (now - s->since[1] >= LONG_US) {
+	if (lasting) {
 		s->since[1] = now;
-		turn(&s->longer);
+		turn_by(&s->longer, lasting);
 		s->standing[1] = s->standing[0];
 		s->standing[0].rtt = 0;
 		s->standing[0].window = 0;
+		if (lasting > 1)
+			s->standing[1] = s->standing[0];
 	}
 }
 
@@ -402,7 +422,7 @@ INLINE void advance(struct tcp_sock *tp, struct signals *s, u32 bytes, s32 rtt_u
 		s->since[1] = now;
 		s->advanced = now;
 	}
-	turn_buckets(s, now);
+	turn_buckets(s, now, rtt_us > 0);
 	if (s->acks && !s->has_recover)
 		pace(s, real_div(real_of((s64)(now - s->advanced) * NANOS),
 				 real_less(acked, REAL(0.5)) ? REAL(0.5) : acked));

@@ -50,7 +50,7 @@ impl History {
     /// first.
     #[inline]
     pub(super) fn on_ack(&mut self, ack: &AckEvent, heard: Heard, signals: &Signals) {
-        if heard.turned {
+        for _ in 0..heard.turned {
             self.standing.turn();
         }
         self.met[0].1 = self.met[0].1.wrapping_add(ack.acked);

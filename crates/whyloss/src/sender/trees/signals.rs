@@ -233,7 +233,12 @@ impl Signals {
     /// Updates the signals with an acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) -> Heard {
-        let turned = ack.now >= self.next_end && self.turn(ack.now);
+        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
+        let turned = if ack.now >= self.next_end {
+            self.turn(ack.now, sample.is_some())
+        } else {
+            0
+        };
         let acked = segments(ack.acked, ack.segment_size);
         let window = segments(ack.window, ack.segment_size);
         if self.acks > 0 && ack.now >= self.advanced && self.recover.is_none() {
@@ -244,7 +249,6 @@ impl Signals {
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.raise(parts(window));
-        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
         if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
@@ -268,28 +272,33 @@ impl Signals {
         }
     }
 
-    /// Begins a new bucket of the extrema whose time has ended. Returns whether the long one has.
+    /// Begins new buckets of the extrema whose time has ended. Returns how many buckets of the long
+    /// time have passed.
     #[cold]
-    fn turn(&mut self, now: Time) -> bool {
+    fn turn(&mut self, now: Time, sampled: bool) -> u8 {
         if self.acks == 0 {
             self.ends = [now.later(SHORT), now.later(LONG)];
             self.next_end = self.ends[0];
-            return false;
+            return 0;
         }
-        if now >= self.ends[0] {
-            self.ends[0] = now.later(SHORT);
-            self.short.turn();
-            self.windows.turn();
-            self.backlogs.turn();
-            self.t_min.turn();
+        let [short, long] = [(0, SHORT), (1, LONG)].map(|(index, length)| {
+            let passed = passed(self.ends[index], length, now, sampled);
+            if passed > 0 {
+                self.ends[index] = now.later(length);
+            }
+            passed
+        });
+        if short > 0 {
+            self.short.turn_by(short);
+            self.windows.turn_by(short);
+            self.backlogs.turn_by(short);
+            self.t_min.turn_by(short);
         }
-        let turned = now >= self.ends[1];
-        if turned {
-            self.ends[1] = now.later(LONG);
-            self.long.turn();
+        if long > 0 {
+            self.long.turn_by(long);
         }
         self.next_end = self.ends[0].min(self.ends[1]);
-        turned
+        long
     }
 
     #[inline]
@@ -409,8 +418,8 @@ pub(crate) struct Losses {
 /// The effects of an acknowledgement that moves the left edge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Heard {
-    /// Whether a new bucket of the long-time extrema began.
-    pub(crate) turned: bool,
+    /// The number of buckets of the long-time extrema that have passed: 0, 1, or 2 for more.
+    pub(crate) turned: u8,
     /// Whether the acknowledgement gave a round-trip time.
     pub(crate) sampled: bool,
     /// Whether a round trip ended.
@@ -451,6 +460,18 @@ impl Density {
         for count in self.came.iter_mut().chain(&mut self.lost) {
             *count /= weight;
         }
+    }
+}
+
+/// Returns how many buckets of this length have passed, where the current one ends at `end`: 0, 1,
+/// or 2 for more. After a long pause, the old buckets stay until a sample replaces them.
+fn passed(end: Time, length: Duration, now: Time, sampled: bool) -> u8 {
+    if now < end {
+        0
+    } else if now < end.later(length) {
+        1
+    } else {
+        2 * u8::from(sampled)
     }
 }
 
@@ -548,6 +569,30 @@ mod tests {
             signals.on_ack(&at(450, ack));
         }
         assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
+    }
+
+    /// The path changes while nothing is sent. The first sample afterwards is the only one in the
+    /// extrema of a time that has passed, and an acknowledgement without a sample leaves them.
+    #[test]
+    fn extrema_expire_in_a_pause() {
+        for (pause_s, short, long) in [
+            (9, 100, 100),
+            (19, 100, 100),
+            (21, 200, 100),
+            (119, 200, 100),
+            (121, 200, 200),
+        ] {
+            let mut signals = Signals::new();
+            signals.on_ack(&at(0, ack(100_000_000, 10_000)));
+            let end = at(1000 * pause_s, ack(0, 10_000).rtt(None));
+            signals.on_ack(&end);
+            assert_eq!(signals.least(), 100_000_000, "{pause_s}");
+            let turned = signals.hear(&end.rtt(Some(Duration::from_millis(200))));
+            let least = [signals.short.get().0, signals.long.get().0];
+            assert_eq!(least, [short, long].map(|ms| ms * 1_000_000), "{pause_s}");
+            let turned = turned.map(|heard| heard.turned);
+            assert_eq!(turned, Some(2 * u8::from(pause_s > 120)), "{pause_s}");
+        }
     }
 
     /// 1e-30 is 69 factors of e below 1. After 20,000 segments, the rates are zero, and none was
