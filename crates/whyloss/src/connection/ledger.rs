@@ -69,6 +69,8 @@ pub(super) struct Ledger {
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
     last: Option<u64>,
+    /// The lowest number that a packet outside the mixed entries can have.
+    floor: u64,
     /// Leading entries whose numbers need not increase: a handshake uses several packet-number
     /// spaces.
     mixed: usize,
@@ -164,12 +166,21 @@ impl Ledger {
         let Some(entry) = self.entries.pop_front() else {
             return;
         };
-        self.mixed = self.mixed.saturating_sub(1);
+        self.raise_floor(&entry);
         self.open -= entry.open();
         if let Some(meter) = &mut self.meter
             && let Some(mut snapshot) = self.snapshots.pop_front()
         {
             meter.on_spared_loss(&mut snapshot.split(entry.open() as u32));
+        }
+    }
+
+    /// Updates the bounds of numbers after the oldest entry has left the ledger.
+    fn raise_floor(&mut self, oldest: &Entry) {
+        if self.mixed > 0 {
+            self.mixed -= 1;
+        } else {
+            self.floor = oldest.last.saturating_add(1);
         }
     }
 
@@ -197,8 +208,13 @@ impl Ledger {
         let offset = self.sent;
         self.sent += bytes;
         self.open += bytes;
-        if self.last.is_some_and(|before| last <= before) {
-            self.mixed = self.entries.len();
+        match self.last {
+            None => self.floor = last,
+            Some(before) if last <= before => {
+                self.mixed = self.entries.len();
+                self.floor = 0;
+            }
+            _ => {}
         }
         self.last = Some(last);
         if let Some(meter) = &mut self.meter {
@@ -296,13 +312,15 @@ impl Ledger {
         }
     }
 
-    /// Marks packet `number` of `bytes` bytes as lost.
+    /// Marks packet `number` of `bytes` bytes as lost. After a migration, stacks also report packets
+    /// of the old path, which no entry holds.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
         let holds = |&index: &usize| {
             let entry = &self.entries[index];
             entry.last >= number && entry.open() > 0
         };
-        let rising = self.holding(number)..self.entries.len();
+        let rising = Some(self.holding(number))
+            .filter(|&index| number >= self.floor && index < self.entries.len());
         let index = (0..self.mixed).chain(rising).find(holds)?;
         Some(self.lose(index, bytes))
     }
@@ -401,7 +419,7 @@ impl Ledger {
         while self.entries.front().is_some_and(|entry| entry.open() == 0)
             && let Some(entry) = self.entries.pop_front()
         {
-            self.mixed = self.mixed.saturating_sub(1);
+            self.raise_floor(&entry);
             acked += entry.acked;
             if entry.batch == self.batch {
                 sacked -= entry.fresh;

@@ -356,6 +356,27 @@ fn a_burst_is_overtaken_as_a_whole() {
     assert_eq!(losses(&heard)[0].first, 2 * MTU);
 }
 
+/// After a migration, a stack reports the losses of the old path too. They are none of the new
+/// path's packets.
+#[test]
+fn a_packet_of_another_path_is_not_lost() {
+    let mut adapter = adapter(Unaware);
+    for number in 100..110 {
+        adapter.on_sent(ms(number), MTU, number);
+    }
+    for number in [3, 98, 99, 110] {
+        adapter.on_packet_lost(number, MTU);
+        assert_eq!(adapter.in_flight(), 10 * MTU, "{number}");
+    }
+    adapter.on_acked(ms(200), ms(100), MTU, 100);
+    adapter.on_acked(ms(200), ms(102), MTU, 102);
+    adapter.on_end_acks(ms(200), false, Some(102));
+    for (number, in_flight) in [(100, 8), (102, 8), (101, 7), (101, 7), (109, 6)] {
+        adapter.on_packet_lost(number, MTU);
+        assert_eq!(adapter.in_flight(), in_flight * MTU, "{number}");
+    }
+}
+
 /// Packets that carry only acknowledgements are never acknowledged, but do not hold back the edge
 /// forever.
 #[test]
