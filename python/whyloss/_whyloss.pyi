@@ -407,7 +407,7 @@ class Connection:
 
     @property
     def odds(self) -> float | None:
-        """The odds of congestion at the last loss event, p/(1 − p); None if the classifier has no odds."""
+        """The odds of congestion at the last loss event, p/(1 − p); None if the classifier has no odds, and for `whyloss`."""
 
     def on_packet_sent(self, number: int, size_bytes: int, time_s: float, *, app_limited: bool = False) -> None:
         """Record a sent packet."""

@@ -435,7 +435,7 @@ typedef struct whyloss_verdict {
    */
   whyloss_found found;
   /**
-   * The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
+   * The odds of congestion, p/(1 - p); NaN if the classifier has no odds, and for `whyloss`.
    */
   double odds;
   /**

@@ -82,7 +82,7 @@ pub struct Verdict {
     pub cause: Why,
     /// How the loss was found.
     pub found: Found,
-    /// The odds of congestion, p/(1 - p); NaN if the classifier has no odds.
+    /// The odds of congestion, p/(1 - p); NaN if the classifier has no odds, and for `whyloss`.
     pub odds: f64,
     /// When the loss was found, in nanoseconds.
     pub at_ns: u64,

@@ -145,8 +145,8 @@ pub struct Whyloss {
     past: Past,
     /// The evidence before the last loss, if the loss counts.
     before: Option<Before>,
-    /// The cut of the last loss; `None` before the first, and after a mark.
-    last_cut: Option<u64>,
+    /// The decision about the last loss; `None` before the first, and after a mark.
+    last: Option<Decision>,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -166,8 +166,17 @@ struct Before {
 pub struct Decision {
     /// c, the share of the base controller's cut, in thousandths.
     pub cut: u64,
-    /// The quantities that the scheme's own trees weigh; `None` during the warm-up.
+    /// The quantities that the scheme's own trees weigh; `None` during the warm-up, at persistent
+    /// congestion, and at repeated timeouts.
     pub evidence: Option<Evidence>,
+}
+
+impl Decision {
+    /// The decision about a loss that is not weighed.
+    const UNWEIGHED: Self = Self {
+        cut: FULL,
+        evidence: None,
+    };
 }
 
 #[derive(Clone, Debug)]
@@ -206,9 +215,14 @@ impl Whyloss {
             means: Means::NONE,
             past: Past::NONE,
             before: None,
-            last_cut: None,
+            last: None,
             spared: false,
         }
+    }
+
+    /// Returns the decision about the last loss; `None` before the first, and after a mark.
+    pub fn last_decision(&self) -> Option<&Decision> {
+        self.last.as_ref()
     }
 
     /// Decides about a loss, and counts it, without changing the window. Do not also report it with
@@ -226,10 +240,7 @@ impl Whyloss {
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
         let Some(signals) = self.signals.on_loss(loss) else {
-            return Decision {
-                cut: FULL,
-                evidence: None,
-            };
+            return Decision::UNWEIGHED;
         };
         let odds = log_odds(&signals);
         self.means.add((rank, odds), 8);
@@ -334,8 +345,9 @@ impl Controller for Whyloss {
 
     fn on_loss(&mut self, loss: &LossEvent) {
         let loss = &self.complete(loss);
-        let cut = self.decide(loss).cut;
-        self.last_cut = Some(cut);
+        let decision = self.decide(loss);
+        let cut = decision.cut;
+        self.last = Some(decision);
         self.spared = cut == 0;
         if self.spared {
             return base!(self.on_spared_loss(loss, Spared::Wholly));
@@ -351,7 +363,7 @@ impl Controller for Whyloss {
 
     fn on_mark(&mut self, mark: &MarkEvent) {
         self.before = None;
-        self.last_cut = None;
+        self.last = None;
         self.spared = false;
         base!(self.on_mark(mark));
     }
@@ -373,16 +385,17 @@ impl Controller for Whyloss {
 
     fn on_timeout(&mut self, loss: &LossEvent) {
         let loss = &self.complete(loss);
-        let cut = match loss.detection {
+        let decision = match loss.detection {
             Detection::PersistentCongestion => {
                 self.before = None;
-                FULL
+                Decision::UNWEIGHED
             }
             // The timer expires for the same packet, which is no further evidence.
-            _ if loss.repeated => FULL,
-            _ => self.decide(loss).cut,
+            _ if loss.repeated => Decision::UNWEIGHED,
+            _ => self.decide(loss),
         };
-        self.last_cut = Some(cut);
+        let cut = decision.cut;
+        self.last = Some(decision);
         self.spared = false;
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
@@ -411,7 +424,7 @@ impl Controller for Whyloss {
     }
 
     fn own_cut(&self) -> Option<u64> {
-        self.last_cut
+        Some(self.last?.cut)
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {

@@ -105,10 +105,11 @@ pub struct Connection<S = Classifier, C = AnyController> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The cause that the classifier found.
+    /// The cause that the classifier found, or the controller if it weighs causes itself
+    /// (`whyloss`). The controller then cuts a part: less than half means wireless.
     pub cause: Cause,
     /// The odds of congestion, p/(1 − p) for probability p; `None` if the classifier does not
-    /// estimate them.
+    /// estimate them, and always for `whyloss`.
     pub odds: Option<f64>,
     /// The way in which the loss was detected.
     pub detection: Detection,

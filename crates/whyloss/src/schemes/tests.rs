@@ -159,6 +159,30 @@ fn a_spurious_loss_is_undone_once() {
     }
 }
 
+/// The first loss comes before the scheme has heard enough, so it is congestion. Later losses come
+/// at flat delays, so they cut nothing.
+#[test]
+fn whyloss_tells_the_cause_by_its_own_cut() {
+    let mut control = begun(&find("whyloss").unwrap().build(&[]).unwrap());
+    assert_eq!(
+        control.on_loss(&loss(Detection::Duplicates)),
+        Cause::Congestion
+    );
+    steady(&mut control);
+    let window = control.window();
+    let lost = LossEvent::new(at(61_000), Detection::Duplicates, SEGMENT).first(6_000_000);
+    let cause = control.on_loss(&lost.in_flight(window).window(window));
+    assert_eq!((cause, control.window()), (Cause::Wireless, window));
+    let controller = control.control().controller();
+    let congestion::AnyController::Whyloss(whyloss) = controller else {
+        panic!("{controller:?}")
+    };
+    assert_eq!(
+        whyloss.last_decision().map(|decision| decision.cut),
+        Some(0)
+    );
+}
+
 #[test]
 fn a_spurious_loss_does_not_undo_a_mark() {
     for entry in congestion::REGISTRY {
