@@ -3,51 +3,6 @@
 //! An algorithm of this project (2026). `docs/reference/scheme.md` explains it, with results and
 //! limits.
 //!
-//! ```text
-//! m    ns, the lowest round-trip time of the last one to two minutes
-//! S    ns, the highest, over that time, of the lowest samples of round trips; a round trip counts
-//!      if it has eight samples outside recoveries
-//! W    bytes, the window at the end of the round trip of S
-//! r    ns, the last round-trip time or, if lower, a minimum that moves towards each sample with
-//!      gain 1/8
-//! e    share of the bytes acknowledged in this and the previous round trip by samples that meet
-//!      the first two conditions of *empty*; a sample counts for at most two segments
-//! f    share of the samples of these round trips with 32·(sample − m) ≤ m
-//! r′   ns, the higher of the last two samples
-//! R    65536ths, mean over losses with gain 1/8, 3/4 at first, of the rank of the last sample among
-//!      64 of the last round trips (an equal sample counts as half a smaller one)
-//! w    bytes, the window
-//! w₀   bytes, w at the end of the round trip that last raised the delivered rate by a quarter
-//! u    losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
-//! L    thousandths, log-odds of congestion from the trees of senders
-//! L̄    thousandths, mean of L over losses with gain 1/8, each limited to ±3000; 0 at first
-//! T    thousandths, log-odds of congestion from the scheme's own trees ([`evidence`])
-//!
-//! seen   ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m   six own segments, or a third of m, waited
-//! blind  ⇔ R ≤ 0.68                                 losses come at any delay
-//! empty  ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
-//! flat   ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
-//! small  ⇔ 4·w·S ≤ 3·W·m                            less than three quarters of what filled the path
-//! lossy  ⇔ L̄ ≤ −1500                                most losses look like those of a channel
-//! ρ     += (65536·[empty] − ρ)/16                   at each loss while seen; 0 at first   65536ths
-//!
-//! cut c, thousandths of the base controller's cut:
-//!   in the first slow start  0 if u ≤ 8 and L ≤ 1000 (2000 where 32·(r − m) ≤ m), else 1000
-//!   afterwards               the lower of a and b
-//!
-//! a = 0                                   seen, empty
-//!   = 0                                   not seen, flat, blind
-//!   = clamp(L − 500, 0, 1000)             not seen, not flat, lossy, R ≤ 0.62
-//!   = clamp(L − 500, 0, 1000)             seen, not empty, and ρ ≥ 8192 or (lossy, blind, small)
-//!   = 1000                                otherwise
-//! b = clamp(T + 300, 0, 1000)             L̄ ≤ 0, R ≤ 3/4
-//!   = 1000                                otherwise
-//!
-//! window = before − (before − the window that the base controller leaves)·c/1000
-//! grows in a recovery                     after a loss with c = 0, if lossy and R ≤ 0.62, after the
-//!                                         first slow start
-//! ```
-//!
 //! A packet that met an empty queue was not dropped by it, whatever the odds. RED and PIE drop by
 //! past averages, though, and TCP takes few samples during recovery. For a, one low sample is
 //! therefore not enough: half of all bytes must have met an empty queue (e). In the first slow
@@ -68,6 +23,55 @@
 //! those of a queue by their odds (L̄ > 0) or by their ranks (R > 3/4).
 //!
 //! The first eight acknowledgements are a warm-up: losses cut in full, and no mean counts them.
+//! Repeated timeouts and persistent congestion do the same. A loss that the transport reports as
+//! spurious no longer counts.
+//!
+//! ```text
+//! m    ns, the lowest round-trip time of the last one to two minutes
+//! S    ns, the highest, over that time, of the lowest samples of round trips; a round trip counts
+//!      if it has eight samples outside recoveries
+//! W    bytes, the window at the end of the round trip of S
+//! r    ns, the last round-trip time or, if lower, a trough, which falls to each lower sample at
+//!      once and rises towards higher ones with gain 1/8
+//! e    share of the bytes acknowledged in this and the previous round trip by samples that meet
+//!      the first two conditions of *empty*; a sample counts for at most two segments
+//! f    share of the samples of these round trips with 32·(sample − m) ≤ m
+//! r′   ns, the higher of the last two samples
+//! R    65536ths, mean over losses with gain 1/8, 3/4 at first, of the rank of the last sample
+//!      among 64 of the last round trips (an equal sample counts as half a smaller one)
+//! w    bytes, the window
+//! w₀   bytes, w at the end of the round trip that last raised the delivered rate by a quarter
+//! u    losses of the first slow start at 2·w ≥ 3·w₀ since then, this one included
+//! L    thousandths, log-odds of congestion from the trees of senders
+//! L̄    thousandths, mean of L over losses with gain 1/8, each limited to ±3000; 0 at first
+//! T    thousandths, log-odds of congestion from the scheme's own trees ([`evidence`])
+//!
+//! seen   ⇔ W·(S − m) ≥ 6·SMSS·S  or  3·(S − m) ≥ m   six own segments, or a third of m, waited
+//! blind  ⇔ R ≤ 0.68                                 losses come at any delay
+//! empty  ⇔ 8·(r − m) ≤ S − m  and  r − m ≤ 4 ms  and  (e ≥ 1/2, or e ≥ 1/4 and blind)
+//! flat   ⇔ 32·(r′ − m) ≤ m  and  f ≥ 1/2
+//! small  ⇔ 4·w·S ≤ 3·W·m                    less than three quarters of what filled the path
+//! lossy  ⇔ L̄ ≤ −1500                        most losses look like those of a channel
+//! ρ     += (65536·[empty] − ρ)/16           at each loss while seen; 0 at first   65536ths
+//!
+//! cut c, thousandths of the base controller's cut:
+//!   in the first slow start  0 if u ≤ 8 and L ≤ 1000 (2000 where 32·(r − m) ≤ m), else 1000
+//!   afterwards               the lower of a and b
+//!
+//! a = 0                                   seen, empty
+//!   = 0                                   not seen, flat, blind
+//!   = clamp(L − 500, 0, 1000)             not seen, not flat, lossy, R ≤ 0.62
+//!   = clamp(L − 500, 0, 1000)             seen, not empty, and ρ ≥ 8192 or (lossy, blind, small)
+//!   = 1000                                otherwise
+//! b = clamp(T + 300, 0, 1000)             L̄ ≤ 0, R ≤ 3/4
+//!   = 1000                                otherwise
+//!
+//! window = before − (before − the window that the base controller leaves)·c/1000
+//! timeout                  the window is the base controller's; 0 < c < 1000 acts as 1000;
+//!                          c = 0 raises ssthresh to max(ssthresh, w), w in the first slow start
+//! grows in a recovery      after a loss with c = 0, if lossy and R ≤ 0.62, after the first slow
+//!                          start
+//! ```
 //!
 //! These lines hold by construction, and property tests check them. After the first slow start,
 //! with κ the cut and κ′ the base controller's cut of the same window:
@@ -75,7 +79,8 @@
 //! ```text
 //! κ = κ′      if (L̄ > 0 or R > 3/4) and a queue was seen, unless e ≥ 1/4 or ρ ≥ 1/8
 //! κ = κ′      if (L̄ > 0 or R > 3/4) and no queue was seen, unless R ≤ 0.68 and flat
-//! 0 ≤ κ ≤ κ′  always: no loss makes the window larger
+//! 0 ≤ κ ≤ κ′  if κ′ ≥ 0, so no loss makes the window larger
+//! κ′ ≤ κ ≤ 0  if κ′ < 0: below two segments, or if FlightSize exceeds the window
 //! κ = κ′      at ECN marks and at persistent congestion
 //! ```
 //!

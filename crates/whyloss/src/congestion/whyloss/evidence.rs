@@ -1,5 +1,6 @@
-//! The evidence about a loss that the scheme's own trees weigh: the quantities of the formula,
-//! others of the same history, and the signals of the classifier.
+//! Computes the 35 quantities that the scheme's own trees weigh at a loss: 19 of the flow's
+//! history, most of them in the formula of `whyloss.rs`, and the 16 signals of the sender's
+//! `trees`.
 //!
 //! Each quantity is a 16-bit integer, limited to its range, and is computed from whole
 //! microseconds. So the kernel's program (`evidence.h` of `whyloss-kernel`) computes the same

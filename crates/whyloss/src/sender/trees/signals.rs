@@ -223,8 +223,8 @@ impl Signals {
         [self.rtt, self.rtt_before]
     }
 
-    /// Returns the trough, a minimum of the round-trip time that moves towards each sample with
-    /// gain 1/8, in whole nanoseconds.
+    /// Returns the trough in whole nanoseconds. It falls to each lower round-trip time at once, and
+    /// rises towards higher ones with gain 1/8.
     #[inline]
     pub(crate) fn trough(&self) -> i64 {
         self.trough as i64
