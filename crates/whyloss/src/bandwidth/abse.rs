@@ -5,18 +5,18 @@
 //! 2002.
 //!
 //! ```text
-//! Th_k = data acknowledged in the last RTT / RTT,   Th = ε·Th + (1 − ε)·Th_k                    ε = 0.6
+//! Th_k = data acknowledged in the last RTT / RTT,   Th = ε·Th + (1 − ε)·Th_k             ε = 0.6
 //! T_k  = RTT·(cwnd − Th·RTT_min)/cwnd, but at least Δ_k: the queue's share of the window
 //! s_k  = data acknowledged in the last T_k / T_k
-//! U_k  = β·U_(k−1) + (1 − β)·|s_k − s_(k−1)|                                                    β = 0.6
-//! τ_k  = RTT + N·RTT·U_k/U_max,   U_max the largest of the last N                               N = 10
-//! Bw_k = α_k·Bw_(k−1) + (1 − α_k)·s_k,   α_k = max((2τ_k − Δ_k)/(2τ_k + Δ_k), 0)                Bw_1 = s_1
+//! U_k  = β·U_(k−1) + (1 − β)·|s_k − s_(k−1)|                                             β = 0.6
+//! τ_k  = RTT + N·RTT·U_k/U_max,   U_max the largest of the last N                        N = 10
+//! Bw_k = α_k·Bw_(k−1) + (1 − α_k)·s_k,   α_k = max((2τ_k − Δ_k)/(2τ_k + Δ_k), 0)       Bw_1 = s_1
 //!
-//! Δ_k  s, since the acknowledgement before      RTT  s, smoothed with gain 1/8      data: see acked_count.rs
+//! Δ_k  s, since the acknowledgement before   RTT  s, smoothed with gain 1/8   data: acked_count.rs
 //! ```
 //!
 //! The paper's text was not available. A later paper quotes ε, β, T_k and τ_k (SCITEPRESS 2004,
-//! paper 13988, section 2.1). N and the span of U_max are from memory and need verification. By our
+//! paper 13988, section 2.1). N and the span of U_max are not confirmed by a source. By our
 //! choice, data counts as if it had arrived evenly since the previous acknowledgement. Intervals
 //! that end between two acknowledgements are therefore not biased. The history keeps at most 30
 //! points in time per round trip and interpolates between them.
@@ -28,7 +28,7 @@ use crate::{Duration, Rate, Time};
 /// The gains of the old throughput and of the old instability U.
 const EPSILON: f64 = 0.6;
 const BETA: f64 = 0.6;
-/// The number of instabilities from which U_max is taken, and the largest factor of RTT in τ.
+/// The number of instabilities from which U_max is taken. τ is at most (1 + N)·RTT.
 const N: usize = 10;
 
 /// Adaptive bandwidth share estimation (Wang et al., GLOBECOM 2002): Westwood's estimate with an

@@ -4,14 +4,14 @@
 //! 2002, as in the UCLA module for ns-2 and in Linux (`tcp_westwood.c`).
 //!
 //! ```text
-//! acked = 0                      a duplicate: one segment arrived.    accounted += SMSS, counts SMSS
-//! acked ≤ SMSS                   counts acked
-//! acked > SMSS, < accounted      duplicates reported it before.       accounted −= acked, counts SMSS
-//! acked > SMSS, ≥ accounted      delayed or cumulative.               counts acked − accounted, accounted = 0
-//! then no more than `at_most`                                                                      [bytes]
+//! acked = 0                  a duplicate: one segment arrived.   accounted += SMSS, counts SMSS
+//! 0 < acked ≤ SMSS                                               counts acked
+//! SMSS < acked ≤ accounted   duplicates reported it before.      accounted −= acked, counts SMSS
+//! otherwise                  delayed or cumulative.  counts acked − accounted, then accounted = 0
+//! then no more than `at_most`                                                             [bytes]
 //! ```
 //!
-//! `acked = accounted` also counts SMSS, for the segment whose arrival triggered the
+//! `acked = accounted` counts SMSS, for the segment whose arrival triggered the
 //! acknowledgement. The UCLA module limits the count to two segments ("safety check"); Linux does
 //! not. The UCLA module has two versions of the third line (`tcp-westwood.cc` leaves one segment
 //! more in `accounted`). The one above is also in Linux.
