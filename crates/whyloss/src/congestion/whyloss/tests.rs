@@ -168,6 +168,31 @@ fn marks_and_persistent_congestion_cut_in_full() {
     assert_eq!(path.windows(), [70_000, 70_000]);
 }
 
+/// A timeout that cuts nothing was spurious. Then the window grows as if it had never expired.
+#[test]
+fn a_spurious_timeout_returns_to_the_curve() {
+    let run = |expires: bool| {
+        let mut path = with_a_queue();
+        path.loss(Detection::Duplicates);
+        path.acks(400, 100_000);
+        let own = &path.controllers[0];
+        let (window, ssthresh) = (own.window(), own.ssthresh());
+        if expires {
+            path.loss(Detection::Timeout);
+            let own = &mut path.controllers[0];
+            assert_eq!((own.window(), own.own_cut()), (1000, Some(0)));
+            own.on_spurious_loss(Time::from_nanos(path.now), window, ssthresh);
+        }
+        path.acks(2000, 100_000);
+        path.controllers[0].window()
+    };
+    let [undisturbed, undone] = [false, true].map(run);
+    assert!(
+        undone.abs_diff(undisturbed) < 1000,
+        "{undone} {undisturbed}"
+    );
+}
+
 /// Only the first of several timeouts for the same packet is evidence.
 #[test]
 fn a_repeated_timeout_does_not_count() {
