@@ -206,13 +206,25 @@ fn world_command(command: &str) -> Command {
 #[test]
 #[ignore = "needs root"]
 fn the_internet_is_behind_the_link() {
-    let log = directory("internet");
+    internet_behind("eth0");
+}
+
+#[test]
+#[ignore = "needs root"]
+fn the_internet_is_behind_wifi() {
+    internet_behind("wlan0");
+}
+
+/// Fetches a page by IPv4 and IPv6, with a name from DNS, over the machine's device `uplink`.
+fn internet_behind(uplink: &str) {
+    let log = directory(&format!("internet-{uplink}"));
     let fetch =
         "for way in -4 -6; do curl --silent --show-error $way http://site.test/; echo; done";
-    let output = world(&format!(
+    let mut command = world_command(&format!(
         "\"$1\" link --internet --delay 5ms --late-bound 1s --quiet --log '{}' -- sh -c '{fetch}'",
         log.display()
     ));
+    let output = command.env("UPLINK", uplink).output().unwrap();
     succeed(&output);
     assert_eq!(
         String::from_utf8_lossy(&output.stdout),

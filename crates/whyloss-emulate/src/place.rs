@@ -109,15 +109,11 @@ impl Ground {
             count,
             nested: inside.is_some(),
         })?;
-        // The name follows from the slot. If two runs choose the same slot, one of them cannot
-        // create its device.
-        let number = slot.base >> (32 - slot.length);
-        let device = format!("{DEVICES}{number:x}");
         Ok(Self {
             home,
             slot,
             hosts,
-            device,
+            device: name_of(slot),
             mtu,
         })
     }
@@ -271,6 +267,12 @@ impl Ground {
     }
 }
 
+/// Returns the name of the device outside of the run with this slot. If two runs choose the same
+/// slot, one of them cannot create its device.
+fn name_of(slot: Prefix) -> String {
+    format!("{DEVICES}{:x}", slot.base >> (32 - slot.length))
+}
+
 /// The time that a command has to listen.
 const LISTEN: Duration = Duration::from_secs(5);
 /// The time between two checks for a listening command.
@@ -325,5 +327,32 @@ impl Drop for Place {
             // An error means that the process has already ended.
             let _ = child.wait();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The gateway's rules recognize the devices of runs by the prefix of their names. The kernel
+    /// accepts names of at most 15 bytes.
+    #[test]
+    fn names_of_devices_belong_to_runs_alone() {
+        let others = [
+            "wlan0",
+            "wlp3s0",
+            "wlo1",
+            "wlx0024d7",
+            "wwan0",
+            "wpan0",
+            "eth0",
+            DEVICE,
+        ];
+        assert!(others.iter().all(|name| !name.starts_with(DEVICES)));
+        let host = Prefix::slots(None).last().unwrap().hosts(1).unwrap()[1];
+        let inner = Prefix::slots(Some(host)).last().unwrap().hosts(1).unwrap()[1];
+        let innermost = Prefix::slots(Some(inner)).last().unwrap();
+        assert_eq!(name_of(Prefix::slots(None).next().unwrap()), "whylink6441");
+        assert_eq!((innermost.length, name_of(innermost).len()), (30, 15));
     }
 }

@@ -24,10 +24,10 @@ moments=$(awk -v seed="$seed" 'BEGIN { srand(seed); for (i = 0; i < 10; i++) pri
 run() { "$whyloss" link --internet --quiet -- sleep 86400 & }
 state >"$scratch/before"
 run
-until ip -oneline link | grep --quiet ' wl' && [ -e "$gateways" ]; do sleep 0.01; done
+until ip -oneline link | grep --quiet ' whylink' && [ -e "$gateways" ]; do sleep 0.01; done
 sleep 0.2
 state >"$scratch/meanwhile"
-for seen in ' wl' whyloss_wl conf/eth0/forwarding:1 gateway- 'net:\['; do
+for seen in ' whylink' whyloss_whylink conf/eth0/forwarding:1 gateway- 'net:\['; do
   if ! diff "$scratch/before" "$scratch/meanwhile" | grep --quiet "^>.*$seen"; then
     echo "the comparison does not see '$seen' of a run" >&2
     exit 1
@@ -56,11 +56,11 @@ done
 echo "killed when the way out was being made or open: $found of 10"
 [ "$found" -gt 0 ]
 # Random moments seldom include this one: the emulator ends just before the gateway reports.
-ip link add wlf type veth peer name wlg
-ip addr add 10.255.255.1/30 dev wlf
-ip link set wlf up
-"$whyloss" link-init gateway -- wlf 10.255.255.1 30 </dev/null | true
-ip link delete wlf
+ip link add whylinkf type veth peer name whylinkg
+ip addr add 10.255.255.1/30 dev whylinkf
+ip link set whylinkf up
+"$whyloss" link-init gateway -- whylinkf 10.255.255.1 30 </dev/null | true
+ip link delete whylinkf
 state >"$scratch/after"
 if ! diff "$scratch/before" "$scratch/after" >&2; then
   echo "left by a gateway that lost its emulator" >&2

@@ -24,8 +24,9 @@ use signal_hook::iterator::Signals;
 use crate::addresses::{LENGTH6, Prefix, with_ipv4};
 use settings::Settings;
 
-/// The prefix of the names of devices of runs, outside the hosts.
-pub(crate) const DEVICES: &str = "wl";
+/// The prefix of the names of devices of runs, outside the hosts. Rules match it, so no other
+/// device may have it: neither one that the kernel or udev names (`wlan0`, `wlp3s0`), nor a host's.
+pub(crate) const DEVICES: &str = "whylink";
 
 /// The word that reports a running gateway; any other text is an error.
 const READY: &str = "ready";
