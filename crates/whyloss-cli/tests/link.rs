@@ -256,6 +256,19 @@ fn two_ways_to_the_internet_do_not_disturb_each_other() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "192.0.2.20\n");
 }
 
+/// Docker, for one, makes the machine forward while a run has its way to the Internet open.
+#[test]
+#[ignore = "needs root"]
+fn the_machine_keeps_forwarding_if_it_began_during_a_run() {
+    let output = world(
+        "\"$1\" link --internet --quiet --late-bound 1s -- sleep 2 & run=$!\n\
+         cd /proc/sys/net/ipv4; until grep --quiet 1 conf/eth0/forwarding; do sleep 0.01; done\n\
+         echo 1 >ip_forward; wait $run; cat conf/eth0/forwarding",
+    );
+    succeed(&output);
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "1\n");
+}
+
 #[test]
 #[ignore = "needs root"]
 fn nothing_is_left_after_kill_9() {

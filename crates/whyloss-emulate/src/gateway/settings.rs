@@ -5,6 +5,9 @@
 //! each change adds a line with the old value. A gateway that gets an exclusive lock is the last:
 //! it restores the values and removes the file. A file without locks remains only when gateways are
 //! killed themselves; the next gateway adopts it.
+//!
+//! The file also has the machine's own switch, `ip_forward`, as the first gateway found it. If
+//! another program, such as Docker, switches it on meanwhile, devices must forward afterwards too.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Seek as _, Write as _};
@@ -20,6 +23,10 @@ use super::DEVICES;
 const RUN: &str = "/run";
 /// The directory of the kernel's network settings.
 const NET: &str = "/proc/sys/net";
+/// The setting that makes all devices forward, which gateways do not change.
+const MACHINE: &str = "ipv4/ip_forward";
+/// The first part of the names of settings that make one device forward.
+const DEVICE: &str = "ipv4/conf/";
 
 /// The changes of all gateways here.
 pub(super) struct Settings {
@@ -48,9 +55,13 @@ impl Settings {
     pub(super) fn forward(&mut self, device: &str) -> io::Result<Vec<String>> {
         let _alone = alone()?;
         // This setting disappears with the device.
-        fs::write(format!("{NET}/ipv4/conf/{device}/forwarding"), "1")?;
+        fs::write(format!("{NET}/{DEVICE}{device}/forwarding"), "1")?;
+        if self.changes()?.iter().all(|(key, _)| key != MACHINE) {
+            let value = fs::read_to_string(format!("{NET}/{MACHINE}"))?;
+            writeln!(self.file, "{MACHINE} {}", value.trim())?;
+        }
         for name in devices("ipv4")? {
-            self.set(&format!("ipv4/conf/{name}/forwarding"), "0", "1")?;
+            self.set(&format!("{DEVICE}{name}/forwarding"), "0", "1")?;
         }
         // Without IPv6 in the kernel, IPv4 alone is forwarded.
         for name in devices("ipv6").unwrap_or_default() {
@@ -63,7 +74,7 @@ impl Settings {
         let changes = self.changes()?;
         let opened = changes.iter().filter_map(|(key, _)| {
             Some(
-                key.strip_prefix("ipv4/conf/")?
+                key.strip_prefix(DEVICE)?
                     .strip_suffix("/forwarding")?
                     .to_owned(),
             )
@@ -79,7 +90,9 @@ impl Settings {
             Err(TryLockError::Error(error)) => return Err(error),
             Ok(()) => {}
         }
-        for (key, value) in self.changes()?.iter().rev() {
+        let forwards = fs::read_to_string(format!("{NET}/{MACHINE}"));
+        let forwards = forwards.is_ok_and(|value| value.trim() == "1");
+        for (key, value) in to_restore(&self.changes()?, forwards) {
             // A device, and its settings, may no longer exist.
             let _ = fs::write(format!("{NET}/{key}"), value);
         }
@@ -97,7 +110,7 @@ impl Settings {
         Ok(())
     }
 
-    /// Changes the settings, and returns the keys and old values.
+    /// Returns the keys and old values of the changed settings, and of `ip_forward`.
     fn changes(&mut self) -> io::Result<Vec<(String, String)>> {
         let mut text = String::new();
         self.file.rewind()?;
@@ -108,6 +121,18 @@ impl Settings {
         };
         Ok(text.lines().filter_map(pair).collect())
     }
+}
+
+/// Returns the settings to restore, the last change first. `forwards` says whether `ip_forward` is
+/// on. If another program switched it on since the first gateway began, devices keep forwarding.
+fn to_restore(
+    changes: &[(String, String)],
+    forwards: bool,
+) -> impl Iterator<Item = &(String, String)> {
+    let was_off = |(key, value): &(String, String)| key == MACHINE && value == "0";
+    let keep = forwards && changes.iter().any(was_off);
+    let restores = move |key: &str| key != MACHINE && !(keep && key.starts_with(DEVICE));
+    changes.iter().rev().filter(move |(key, _)| restores(key))
 }
 
 /// Waits until no other gateway starts or stops. Other gateways wait until the returned lock is
@@ -129,4 +154,25 @@ fn devices(family: &str) -> io::Result<Vec<String>> {
         }
     }
     Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_keep_forwarding_if_the_machine_began_to() {
+        let own = ["ipv6/conf/all/forwarding", "ipv4/conf/eth0/forwarding"];
+        for (before, now, restored) in [
+            ("0", false, &own[..]),
+            ("0", true, &own[..1]),
+            // The machine forwarded before, except from this device.
+            ("1", true, &own[..]),
+        ] {
+            let lines = [(MACHINE, before), (own[1], "0"), (own[0], "0")];
+            let changes = lines.map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let keys: Vec<_> = to_restore(&changes, now).map(|(key, _)| key).collect();
+            assert_eq!(keys, restored, "{before}, {now}");
+        }
+    }
 }
