@@ -410,6 +410,26 @@ fn the_workflow_of_the_guide_works() {
     }
 }
 
+/// A command has four seconds to end, also while packets arrive all the time.
+#[test]
+#[ignore = "needs root"]
+fn a_command_ends_in_its_own_time() {
+    let done = directory("grace").join("done");
+    let server = format!(
+        "exec python3 -c \"import os, signal, socket, time\n\
+         s = socket.socket(type=socket.SOCK_DGRAM); s.bind(('', 6000))\n\
+         def end(*_):\n  \
+           for i in range(1000): s.sendto(b'datagram', (os.environ['WHYLOSS_CLIENT'], 9)); time.sleep(0.001)\n  \
+           open('{}', 'w').close(); os._exit(0)\n\
+         signal.signal(signal.SIGTERM, end)\n\
+         while True: signal.pause()\"",
+        done.display()
+    );
+    let arguments = ["--late-bound=60s", "--delay=1ms", "--both", &server, "true"];
+    succeed(&link(&arguments).output().unwrap());
+    assert!(done.exists(), "the server was killed");
+}
+
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on
 /// average. The pauses distinguish states that last for a time from states that last for a number
 /// of packets. The server accepts any number.

@@ -14,6 +14,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, geteuid, getgid, getuid};
 
 use crate::addresses::{ALL, Prefix};
+use crate::clock::monotonic;
 use crate::device::{Shape, Tun, loopback_up};
 use crate::gateway::{self, DEVICES, Gateway};
 use crate::init;
@@ -25,6 +26,8 @@ const DEVICE: &str = "whyloss0";
 
 /// The time that commands have to end after the request.
 const GRACE: Duration = Duration::from_secs(4);
+/// The time that the kernel has to end commands by force.
+const FORCE: Duration = Duration::from_secs(5);
 
 /// A host and its running command.
 #[derive(Debug)]
@@ -301,21 +304,35 @@ impl Place {
 /// Ends the commands that still run: first with a signal that they can handle, then by force. Calls
 /// `meanwhile` repeatedly while it waits.
 pub(crate) fn end_all(places: &mut [Place], mut meanwhile: impl FnMut(&mut [Place])) {
-    for (signal, rounds) in [
-        (Signal::SIGTERM, GRACE.as_millis() / POLL.as_millis()),
-        (Signal::SIGKILL, 500),
-    ] {
+    for (signal, most) in [(Signal::SIGTERM, GRACE), (Signal::SIGKILL, FORCE)] {
         for place in places.iter() {
             place.signal(signal);
         }
-        for _ in 0..rounds {
-            if places
+        let all_ended = await_end(most, monotonic, || {
+            let all_ended = places
                 .iter_mut()
-                .fold(true, |ended, place| place.poll() & ended)
-            {
-                return;
+                .fold(true, |ended, place| place.poll() & ended);
+            if !all_ended {
+                meanwhile(places);
             }
-            meanwhile(places);
+            all_ended
+        });
+        if all_ended {
+            return;
+        }
+    }
+}
+
+/// Calls `turn` until it returns true, or until this time has passed by `now`, a clock in
+/// nanoseconds. Returns whether `turn` returned true.
+fn await_end(most: Duration, now: impl Fn() -> u64, mut turn: impl FnMut() -> bool) -> bool {
+    let end = now() + most.as_nanos() as u64;
+    loop {
+        if turn() {
+            return true;
+        }
+        if now() >= end {
+            return false;
         }
     }
 }
@@ -332,6 +349,8 @@ impl Drop for Place {
 
 #[cfg(test)]
 mod tests {
+    use std::cell::Cell;
+
     use super::*;
 
     /// The gateway's rules recognize the devices of runs by the prefix of their names. The kernel
@@ -354,5 +373,26 @@ mod tests {
         let innermost = Prefix::slots(Some(inner)).last().unwrap();
         assert_eq!(name_of(Prefix::slots(None).next().unwrap()), "whylink6441");
         assert_eq!((innermost.length, name_of(innermost).len()), (30, 15));
+    }
+
+    /// A turn ends at the first packet, so traffic makes turns short.
+    #[test]
+    fn commands_have_their_time_however_short_turns_are() {
+        for turn in [1_000_000, 20_000_000] {
+            let clock = Cell::new(7);
+            let ended_after = |time: u64| {
+                clock.set(7);
+                await_end(
+                    GRACE,
+                    || clock.get(),
+                    || {
+                        clock.set(clock.get() + turn);
+                        clock.get() > time
+                    },
+                )
+            };
+            assert!(ended_after(3_900_000_000));
+            assert!(!ended_after(5_000_000_000));
+        }
     }
 }
