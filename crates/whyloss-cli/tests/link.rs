@@ -430,6 +430,38 @@ fn a_command_ends_in_its_own_time() {
     assert!(done.exists(), "the server was killed");
 }
 
+/// Packets that were on the link when its device failed are in the log.
+#[test]
+#[ignore = "needs root"]
+fn a_failed_device_leaves_a_whole_log() {
+    let place = directory("failed");
+    let (log, sent) = (place.join("log"), place.join("sent"));
+    let send = format!(
+        "import os, socket, time; s = socket.socket(type=socket.SOCK_DGRAM)\n\
+         for i in range(100): s.sendto(b'datagram', (os.environ['WHYLOSS_SERVER'], 6000))\n\
+         time.sleep(0.2); open('{}', 'w').close(); time.sleep(60)",
+        sent.display()
+    );
+    let command = format!(
+        "\"$1\" link --rate=100mbit --delay=60s --queue=unlimited --log '{}' -- python3 -c \"$2\" & run=$!\n\
+         while kill -0 $run && [ ! -e '{}' ]; do sleep 0.01; done; ip link delete whylink6441; wait $run",
+        log.display(),
+        sent.display()
+    );
+    let mut shell = Command::new("unshare");
+    let shell = shell.args(["--net", "sh", "-c", &command, "-"]);
+    let output = shell.args([env!("CARGO_BIN_EXE_whyloss"), &send]).output();
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{text}");
+    assert!(text.contains("the device of server failed"), "{text}");
+    let records = archive::records(&log).unwrap();
+    let left = records
+        .iter()
+        .filter(|record| record.fate == Fate::Unfinished);
+    assert_eq!(left.count(), 100);
+}
+
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on
 /// average. The pauses distinguish states that last for a time from states that last for a number
 /// of packets. The server accepts any number.

@@ -7,7 +7,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time;
+use std::{thread, time};
 
 use nix::poll::{PollFd, PollFlags, ppoll};
 use nix::sys::prctl::set_timerslack;
@@ -209,8 +209,12 @@ pub fn run(
     let _ = set_timerslack(1);
     let mut room = vec![0; LARGEST];
     let mut next_live = Time::ZERO + LIVE;
+    let mut failed = None;
     let cut_short = loop {
-        turn(&mut forwarder, &places, &names, &mut room)?;
+        if let Err(error) = turn(&mut forwarder, &places, &names, &mut room) {
+            failed = Some(error);
+            break true;
+        }
         let now = clock.now();
         if now >= next_live {
             let waiting = forwarder.waiting(now, plan.links.len());
@@ -246,18 +250,21 @@ pub fn run(
         .cloned()
         .zip(places.iter().map(|place| place.ended))
         .collect();
-    let mut failed = None;
-    end_all(&mut places, |places| {
-        failed = turn(&mut forwarder, places, &names, &mut room).err();
+    end_all(&mut places, |places| match failed {
+        None => failed = turn(&mut forwarder, places, &names, &mut room).err(),
+        // Another turn would fail too, and immediately.
+        Some(_) => thread::sleep(time::Duration::from_nanos(LONGEST_SLEEP.as_nanos() as u64)),
     });
     let had_priority = real_time.as_ref().is_some_and(RealTime::has_priority);
     drop(real_time);
+    drop(gateway);
+    let now = clock.now();
+    // After a failed turn, the log still has all packets.
+    let finished = forwarder.finish();
     if let Some(error) = failed {
         return Err(error);
     }
-    drop(gateway);
-    let now = clock.now();
-    let mut counter = forwarder.finish()?;
+    let mut counter = finished?;
     for place in &mut places {
         // A device whose counter cannot be read counts as one without drops.
         counter.faults.device += place.tun.dropped().unwrap_or(0);
