@@ -462,6 +462,27 @@ fn a_failed_device_leaves_a_whole_log() {
     assert_eq!(left.count(), 100);
 }
 
+/// A firewall rejects a datagram to the target; later ones and their answers pass.
+#[test]
+#[ignore = "needs root"]
+fn an_icmp_error_does_not_cut_off_a_client() {
+    let command = "ip link set lo up\n\
+         nft 'table inet wall { chain in { type filter hook input priority 0; udp dport 6000 reject with icmpx admin-prohibited; }; }'\n\
+         exec \"$1\" link --udp 5000=127.0.0.1:6000 --delay 1ms --late-bound 60s -- python3 -c \"$2\"";
+    let client = "import socket, subprocess, time\n\
+         target, client = socket.socket(type=socket.SOCK_DGRAM), socket.socket(type=socket.SOCK_DGRAM)\n\
+         target.bind(('127.0.0.1', 6000)); target.settimeout(10); client.settimeout(10)\n\
+         client.sendto(b'rejected', ('127.0.0.1', 5000)); time.sleep(0.5)\n\
+         subprocess.run(['nft', 'delete table inet wall'], check=True)\n\
+         client.sendto(b'question', ('127.0.0.1', 5000))\n\
+         question, address = target.recvfrom(100); target.sendto(b'answer', address)\n\
+         assert (question, client.recv(100)) == (b'question', b'answer')";
+    let mut shell = Command::new("unshare");
+    let shell = shell.args(["--net", "sh", "-ec", command, "-"]);
+    let shell = shell.args([env!("CARGO_BIN_EXE_whyloss"), client]);
+    succeed(&shell.output().unwrap());
+}
+
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on
 /// average. The pauses distinguish states that last for a time from states that last for a number
 /// of packets. The server accepts any number.

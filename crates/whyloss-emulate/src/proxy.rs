@@ -35,7 +35,7 @@ use crate::network::Network;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
-use read::{Batch, Heard, Inbox, buffers, read};
+use read::{Batch, Heard, Inbox, buffers, read, read_connected};
 use write::{AT_ONCE, Way};
 
 /// The index of the target's host in the plan.
@@ -329,13 +329,13 @@ impl Proxy {
             self.address
         };
         thread::spawn(move || {
-            read(&reading, &goes_on, &inbox.buffers, |datagrams| {
+            read_connected(&reading, &goes_on, &inbox.buffers, |datagrams| {
                 let batch = datagrams.iter().map(|(data, _)| Heard {
                     from: Err(number),
                     packet: whole(source, address, data),
                 });
                 inbox.put(batch.collect(), &goes_on)
-            })
+            });
         });
         clients.numbers.insert(address, number);
         let client = Client {

@@ -14,8 +14,8 @@ use crate::rests::Rests;
 
 /// The bytes of datagrams that may wait for the forwarder, besides one more batch of each reader.
 const MOST_BYTES: usize = 16 << 20;
-/// The pause of a reader when the budget is used up.
-const FULL: time::Duration = time::Duration::from_micros(200);
+/// The pause of a reader when the budget is used up, or after an error.
+const PAUSE: time::Duration = time::Duration::from_micros(200);
 /// The maximum number of datagrams per read, where the system supports several.
 const AT_ONCE: usize = if cfg!(target_os = "linux") { 32 } else { 1 };
 
@@ -51,7 +51,7 @@ impl Inbox {
             if !stays.load(Ordering::Relaxed) {
                 return false;
             }
-            thread::sleep(FULL);
+            thread::sleep(PAUSE);
         }
         let bytes = batch.iter().map(|heard| heard.packet.len()).sum();
         self.bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -75,10 +75,34 @@ pub(crate) fn read(
     buffers: &Mutex<Buffers>,
     mut take: impl FnMut(&[Read<'_>]) -> bool,
 ) -> io::Result<()> {
+    repeat(stays, || receive(socket, buffers, &mut take))
+}
+
+/// Reads like [`read`] from a connected socket, but continues after any error. Such a socket
+/// reports the ICMP errors of routers and firewalls on the way, of many kinds.
+pub(super) fn read_connected(
+    socket: &UdpSocket,
+    stays: &AtomicBool,
+    buffers: &Mutex<Buffers>,
+    mut take: impl FnMut(&[Read<'_>]) -> bool,
+) {
+    persist(stays, || receive(socket, buffers, &mut take));
+}
+
+/// Repeats `receive` even after errors.
+fn persist(stays: &AtomicBool, mut receive: impl FnMut() -> io::Result<bool>) {
+    while repeat(stays, &mut receive).is_err() {
+        // A permanent error must not keep a core busy.
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Calls `receive` as long as `stays` is set and `receive` returns true.
+fn repeat(stays: &AtomicBool, mut receive: impl FnMut() -> io::Result<bool>) -> io::Result<()> {
     let mut rests = Rests::default();
     while stays.load(Ordering::Relaxed) {
         rests.begin_turn();
-        match receive(socket, buffers, &mut take) {
+        match receive() {
             Ok(true) => {}
             Ok(false) => return Ok(()),
             // The error is a timeout, a signal, or an ICMP error about an earlier datagram.
@@ -189,5 +213,19 @@ mod tests {
             assert!(waits.join().expect("no panic"));
         });
         assert_eq!(inbox.bytes.load(Ordering::Relaxed), MOST_BYTES);
+    }
+
+    #[test]
+    fn errors_do_not_end_the_reader_of_a_connected_socket() {
+        let mut results = [
+            io::ErrorKind::HostUnreachable,
+            io::ErrorKind::NetworkUnreachable,
+            io::ErrorKind::Other,
+        ]
+        .map(|kind| Err(kind.into()))
+        .into_iter()
+        .chain([Ok(true), Ok(false)]);
+        persist(&AtomicBool::new(true), || results.next().unwrap());
+        assert!(results.next().is_none());
     }
 }
