@@ -383,7 +383,7 @@ impl Proxy {
         };
         for packets in packets.chunk_by_mut(|a, b| run(a) == run(b)) {
             let (_, to, number, is_damaged) = run(&packets[0]);
-            // A client that was forgotten in the meantime is absent.
+            // A client that was forgotten in the meantime is absent, so nothing is sent.
             let client = clients.by_number.get(&number).filter(|_| !is_damaged);
             let way = client.map(|client| match to {
                 SERVER => Way {
@@ -396,9 +396,9 @@ impl Proxy {
                 },
             });
             let datagrams = packets.iter().map(Due::datagram);
-            let all = way.is_none_or(|way| way.send_together(datagrams));
+            let all = is_damaged || way.is_some_and(|way| way.send_together(datagrams));
             for due in packets {
-                due.taken = all || way.is_none_or(|way| way.send(due.datagram()));
+                due.taken = all || way.is_some_and(|way| way.send(due.datagram()));
             }
         }
     }
@@ -530,21 +530,25 @@ mod tests {
         links.plan([("server", near), ("client", far)].map(host).into())
     }
 
-    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how
-    /// many came back, and the proxy's counts.
-    fn echo(plan: Plan, bursts: usize) -> (usize, Summary) {
-        let target = UdpSocket::bind("127.0.0.1:0").unwrap();
-        let stop = Arc::new(AtomicBool::new(false));
-        let proxy = Proxy::bind(ProxyOptions {
+    fn options(target: SocketAddr) -> ProxyOptions {
+        ProxyOptions {
             listen: "127.0.0.1:0".parse().unwrap(),
-            target: target.local_addr().unwrap(),
+            target,
             log: None,
             seed: 1,
             late_bound: Duration::from_secs(60),
             most_time: None,
-            stop: stop.clone(),
-        })
-        .unwrap();
+            stop: Arc::default(),
+        }
+    }
+
+    /// Sends datagrams through a proxy in bursts, to a target that sends them back. Returns how
+    /// many came back, and the proxy's counts.
+    fn echo(plan: Plan, bursts: usize) -> (usize, Summary) {
+        let target = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let options = options(target.local_addr().unwrap());
+        let stop = options.stop.clone();
+        let proxy = Proxy::bind(options).unwrap();
         let address = proxy.address();
         let running = thread::spawn(move || proxy.run(&plan, &mut |_| true).unwrap());
         let client = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -616,6 +620,30 @@ mod tests {
         let text = link("server", "air", "") + &link("air", "client", channel);
         let links = Links::from_toml(&text, "x.toml", &[]).unwrap();
         assert_eq!(echo(between(&links), 1).0, 0);
+    }
+
+    /// A datagram whose client was forgotten on its way is not sent, and counts as a fault.
+    #[test]
+    fn datagrams_of_forgotten_clients_are_not_delivered() {
+        let (plan, address) = (plan("none"), "127.0.0.1:9".parse().unwrap());
+        let proxy = Proxy::bind(options(address)).unwrap();
+        let mut forwarder = Forwarder::new(
+            Clock::start(),
+            Network::new(&plan.links, plan.routes.clone(), 1),
+            Recorder {
+                counter: Counter::new(plan.links.iter().map(|link| link.name.clone())),
+                log: None,
+            },
+            Duration::from_secs(60),
+        );
+        let now = forwarder.clock.now();
+        for ends in [(CLIENT, SERVER), (SERVER, CLIENT)] {
+            forwarder.offer(now, ends, whole(address, address, b"abc"), 7);
+        }
+        while forwarder.next_due() < Time::MAX {
+            forwarder.deliver(AT_ONCE, &mut |due| proxy.write(&Clients::default(), due));
+        }
+        assert_eq!(forwarder.recorder.counter.faults.device, 2);
     }
 
     #[test]
