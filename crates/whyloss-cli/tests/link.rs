@@ -1,10 +1,13 @@
-//! `whyloss link` with real packets. These tests need root, and run with `-- --ignored`.
+//! `whyloss link` with real packets. Most tests need root, and run with `-- --ignored`.
 #![cfg(target_os = "linux")]
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::net::UdpSocket;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use whyloss_emulate::archive;
 use whyloss_emulate::record::{Fate, Record};
@@ -481,6 +484,69 @@ fn an_icmp_error_does_not_cut_off_a_client() {
     let shell = shell.args(["--net", "sh", "-ec", command, "-"]);
     let shell = shell.args([env!("CARGO_BIN_EXE_whyloss"), client]);
     succeed(&shell.output().unwrap());
+}
+
+/// Runs a proxy with at most 64 open files, and sends datagrams of 100 more clients than one.
+/// Returns the number of strays. The first client gets an answer before and afterwards.
+fn flood(limit: &str) -> u64 {
+    let log = directory(&format!("flood{limit}"));
+    let sockets = || {
+        let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
+        let patience = Some(Duration::from_mins(1));
+        socket.set_read_timeout(patience).unwrap();
+        socket
+    };
+    let (target, first) = (sockets(), sockets());
+    let command = "ulimit $3 -n 64; exec \"$0\" link --udp 0=$1 --delay 1ms --late-bound 60s --log \"$2\" -- cat";
+    let mut run = Command::new("sh")
+        .args(["-c", command, env!("CARGO_BIN_EXE_whyloss")])
+        .arg(target.local_addr().unwrap().to_string())
+        .args([log.as_os_str(), limit.as_ref()])
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = String::new();
+    let mut output = BufReader::new(run.stderr.take().unwrap());
+    output.read_line(&mut said).unwrap();
+    // "forwarding UDP from 127.0.0.1:40000 to 127.0.0.1:6000"
+    let proxy = said.split(' ').nth(3).unwrap_or_else(|| panic!("{said}"));
+    let ask = || {
+        let mut data = [0; 9];
+        first.send_to(b"question", proxy).unwrap();
+        loop {
+            let (length, from) = target.recv_from(&mut data).unwrap();
+            if &data[..length] == b"question" {
+                target.send_to(b"answer", from).unwrap();
+                break;
+            }
+        }
+        assert_eq!(first.recv(&mut data).unwrap(), 6);
+    };
+    ask();
+    let others: Vec<_> = (0..100).map(|_| sockets()).collect();
+    for other in &others {
+        other.send_to(b"flood", proxy).unwrap();
+    }
+    ask();
+    // The command ends at the end of its input, and the run with it.
+    drop(run.stdin.take());
+    output.read_to_string(&mut said).unwrap();
+    assert!(run.wait().unwrap().success(), "{said}");
+    let summary = fs::read_to_string(log.join("summary.json")).unwrap();
+    let summary: serde_json::Value = serde_json::from_str(&summary).unwrap();
+    summary["strays"].as_u64().unwrap()
+}
+
+/// Clients for which there is no socket do not disturb the others.
+#[test]
+fn a_flood_of_clients_ends_nothing() {
+    assert!((30..100).contains(&flood("")));
+}
+
+#[test]
+fn a_proxy_opens_as_many_files_as_it_may() {
+    assert_eq!(flood("-S"), 0);
 }
 
 /// Sends datagrams for eight seconds at random times: 4,000 a second, with pauses of 50 ms on

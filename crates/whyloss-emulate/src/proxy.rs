@@ -10,13 +10,14 @@
 //! it and the log says `damaged`. A thread reads each socket, and the caller's thread forwards.
 //! Clients share the memory for reading, and a budget of bytes that wait for the forwarder.
 
+mod clients;
 pub(crate) mod read;
 mod write;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::io;
 use std::iter;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{IpAddr, SocketAddr, UdpSocket};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, sync_channel};
@@ -35,7 +36,8 @@ use crate::network::Network;
 use crate::spec::Plan;
 use crate::summary::{Counter, Snapshot, Summary};
 
-use read::{Batch, Heard, Inbox, buffers, read, read_connected};
+use clients::{Clients, Ends};
+use read::{Batch, Heard, Inbox, Stays, buffers, read};
 use write::{AT_ONCE, Way};
 
 /// The index of the target's host in the plan.
@@ -43,10 +45,6 @@ const SERVER: usize = 0;
 /// The index of the clients' host in the plan.
 const CLIENT: usize = 1;
 
-/// The maximum number of simultaneous clients. Datagrams of additional clients are strays.
-const MOST_CLIENTS: usize = 1_024;
-/// The silence in both directions after which a client is forgotten.
-const IDLE: Duration = Duration::from_secs(120);
 /// The maximum number of batches between the readers and the forwarder. Later datagrams wait in the
 /// kernel's buffers.
 const BACKLOG: usize = 4_096;
@@ -91,6 +89,17 @@ pub enum ProxyError {
         /// The error of the operating system.
         source: io::Error,
     },
+    /// No socket can send to the target.
+    #[error("--udp: cannot send to {address}: {source}")]
+    Target {
+        /// The address of the target.
+        address: SocketAddr,
+        /// The error of the operating system.
+        source: io::Error,
+    },
+    /// The thread that reads datagrams could not be started.
+    #[error("--udp: cannot start a thread: {0}")]
+    Thread(#[source] io::Error),
     /// A socket failed.
     #[error("--udp: the socket at {address} failed: {source}")]
     Socket {
@@ -122,29 +131,11 @@ pub struct Proxy {
     address: SocketAddr,
 }
 
-/// A client, with the socket that represents it to the target.
-struct Client {
-    address: SocketAddr,
-    socket: Arc<UdpSocket>,
-    /// The time of the last datagram in either direction.
-    last: Time,
-    /// Whether the client's reader continues.
-    stays: Arc<AtomicBool>,
-}
-
-/// The clients, by number and by address.
-#[derive(Default)]
-struct Clients {
-    by_number: HashMap<u32, Client>,
-    numbers: HashMap<SocketAddr, u32>,
-    next: u32,
-}
-
 impl Proxy {
     /// Opens the socket that clients send to.
     ///
     /// # Errors
-    /// Returns an error if the address cannot be used.
+    /// Returns an error if the address cannot be used, or if no socket can send to the target.
     pub fn bind(options: ProxyOptions) -> Result<Self, ProxyError> {
         let failed = |source| ProxyError::Listen {
             address: options.listen,
@@ -153,6 +144,11 @@ impl Proxy {
         let socket = UdpSocket::bind(options.listen).map_err(failed)?;
         let address = socket.local_addr().map_err(failed)?;
         prepare(&socket).map_err(failed)?;
+        // Without this check, all datagrams to a wrong target would be strays.
+        clients::socket(options.target).map_err(|source| ProxyError::Target {
+            address: options.target,
+            source,
+        })?;
         Ok(Self {
             options,
             socket: Arc::new(socket),
@@ -167,7 +163,8 @@ impl Proxy {
 
     /// Forwards datagrams until it is stopped or its time is over. The plan has two hosts: the
     /// server, then the clients. `live` gets the counts twice a second, and ends the run if it
-    /// returns `false`.
+    /// returns `false`. Raises the process's soft limit of open files, because each client has a
+    /// socket.
     ///
     /// # Errors
     /// Returns an error if a socket fails, or the log cannot be written.
@@ -197,20 +194,27 @@ impl Proxy {
         {
             // This number is valid, so the call cannot fail.
             let _ = nix::sys::prctl::set_timerslack(1);
+            raise_file_limit();
         }
-        let stays = Arc::new(AtomicBool::new(true));
+        let stays = Stays::default();
         let (sender, receiver) = sync_channel(BACKLOG);
         let inbox = Inbox {
             sender,
             bytes: Arc::default(),
             buffers: Arc::new(Mutex::new(buffers())),
         };
-        let reader = self.read_clients(inbox.clone(), stays.clone());
-        let reader = thread::spawn(reader);
-        let mut clients = Clients::default();
+        let reader = self.read_clients(inbox.clone(), stays.flag());
+        let reader = thread::Builder::new()
+            .spawn(reader)
+            .map_err(ProxyError::Thread)?;
+        let ends = Ends {
+            listen: self.address,
+            target: self.options.target,
+        };
+        let mut clients = Clients::new(ends, inbox.clone());
         let mut next_sweep = Time::ZERO + SWEEP;
         loop {
-            self.turn(&mut forwarder, &mut clients, &receiver, &inbox)?;
+            self.turn(&mut forwarder, &mut clients, &receiver, &inbox);
             let now = clock.now();
             let most = self.options.most_time;
             let is_over = most.is_some_and(|most| now - Time::ZERO >= most);
@@ -232,22 +236,25 @@ impl Proxy {
             }
         }
         let ports = clients
-            .by_number
-            .values()
-            .filter_map(|client| client.socket.local_addr().ok());
+            .sockets()
+            .filter_map(|socket| socket.local_addr().ok());
         let ports = ports.chain([self.address]).map(|address| address.port());
         forwarder.recorder.counter.faults.device += dropped(&ports.collect());
-        stays.store(false, Ordering::Relaxed);
-        drop((clients, receiver, inbox));
-        match reader.join() {
-            Ok(read) => read.map_err(|source| ProxyError::Socket {
-                address: self.address,
-                source,
-            })?,
+        drop((stays, receiver, inbox));
+        // The files of the summary may need the descriptors of the sockets.
+        clients.end();
+        let read = match reader.join() {
+            Ok(read) => read,
             Err(panic) => std::panic::resume_unwind(panic),
-        }
+        };
         let now = clock.now();
-        let counter = forwarder.finish()?;
+        // After a failed read, the log still has all packets.
+        let finished = forwarder.finish();
+        read.map_err(|source| ProxyError::Socket {
+            address: self.address,
+            source,
+        })?;
+        let counter = finished?;
         Ok(counter.summary(now, self.options.seed, false, self.options.late_bound))
     }
 
@@ -258,7 +265,7 @@ impl Proxy {
         clients: &mut Clients,
         receiver: &Receiver<Batch>,
         inbox: &Inbox,
-    ) -> Result<(), ProxyError> {
+    ) {
         forwarder.rests.begin_turn();
         let now = forwarder.deliver(AT_ONCE, &mut |due| self.write(clients, due));
         let sleep = (forwarder.next_due() - now).min(LONGEST_SLEEP);
@@ -270,10 +277,9 @@ impl Proxy {
             let now = forwarder.deliver(AT_ONCE, &mut |due| self.write(clients, due));
             let number = match from {
                 Err(number) => Some(number),
-                Ok(address) => self.number_of(clients, address, inbox)?,
+                Ok(address) => clients.number_of(address),
             };
-            let client =
-                number.and_then(|number| Some((number, clients.by_number.get_mut(&number)?)));
+            let client = number.and_then(|number| Some((number, clients.get_mut(number)?)));
             match client {
                 None => forwarder.recorder.counter.strays += 1,
                 Some((number, client)) => {
@@ -290,62 +296,6 @@ impl Proxy {
         }
         // The buffers of datagrams are dropped, because no TUN device reuses them.
         forwarder.buffers.clear();
-        Ok(())
-    }
-
-    /// Returns the number of a client; a new client gets a separate socket. Returns `None` if there
-    /// are too many.
-    fn number_of(
-        &self,
-        clients: &mut Clients,
-        address: SocketAddr,
-        inbox: &Inbox,
-    ) -> Result<Option<u32>, ProxyError> {
-        if let Some(&number) = clients.numbers.get(&address) {
-            return Ok(Some(number));
-        }
-        if clients.numbers.len() >= MOST_CLIENTS {
-            return Ok(None);
-        }
-        let target = self.options.target;
-        let failed = |source| ProxyError::Socket {
-            address: target,
-            source,
-        };
-        let any: IpAddr = match target {
-            SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-            SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-        };
-        let socket = UdpSocket::bind((any, 0)).map_err(failed)?;
-        socket.connect(target).map_err(failed)?;
-        prepare(&socket).map_err(failed)?;
-        let (socket, stays) = (Arc::new(socket), Arc::new(AtomicBool::new(true)));
-        let number = clients.next;
-        clients.next = clients.next.wrapping_add(1);
-        let (reading, inbox, goes_on) = (socket.clone(), inbox.clone(), stays.clone());
-        let source = if target.is_ipv4() == address.is_ipv4() {
-            target
-        } else {
-            self.address
-        };
-        thread::spawn(move || {
-            read_connected(&reading, &goes_on, &inbox.buffers, |datagrams| {
-                let batch = datagrams.iter().map(|(data, _)| Heard {
-                    from: Err(number),
-                    packet: whole(source, address, data),
-                });
-                inbox.put(batch.collect(), &goes_on)
-            });
-        });
-        clients.numbers.insert(address, number);
-        let client = Client {
-            address,
-            socket,
-            last: Time::ZERO,
-            stays,
-        };
-        clients.by_number.insert(number, client);
-        Ok(Some(number))
     }
 
     /// Reads datagrams of clients.
@@ -384,7 +334,7 @@ impl Proxy {
         for packets in packets.chunk_by_mut(|a, b| run(a) == run(b)) {
             let (_, to, number, is_damaged) = run(&packets[0]);
             // A client that was forgotten in the meantime is absent, so nothing is sent.
-            let client = clients.by_number.get(&number).filter(|_| !is_damaged);
+            let client = clients.get(number).filter(|_| !is_damaged);
             let way = client.map(|client| match to {
                 SERVER => Way {
                     socket: &client.socket,
@@ -410,24 +360,17 @@ impl Due {
     }
 }
 
-impl Clients {
-    fn forget_idle(&mut self, now: Time) {
-        let Self {
-            by_number, numbers, ..
-        } = self;
-        by_number.retain(|_, client| {
-            let stays = now - client.last < IDLE;
-            if !stays {
-                numbers.remove(&client.address);
-            }
-            stays
-        });
-    }
-}
-
-impl Drop for Client {
-    fn drop(&mut self) {
-        self.stays.store(false, Ordering::Relaxed);
+/// Lets the process open as many files as it may. Most systems let it begin with 1,024, fewer than
+/// the sockets of [most clients](clients::MOST).
+#[cfg(target_os = "linux")]
+fn raise_file_limit() {
+    use nix::sys::resource::{Resource, getrlimit, setrlimit};
+    let files = Resource::RLIMIT_NOFILE;
+    if let Ok((soft, hard)) = getrlimit(files)
+        && soft < hard
+    {
+        // With the old limit, there are fewer clients.
+        let _ = setrlimit(files, hard, hard);
     }
 }
 
@@ -640,10 +583,31 @@ mod tests {
         for ends in [(CLIENT, SERVER), (SERVER, CLIENT)] {
             forwarder.offer(now, ends, whole(address, address, b"abc"), 7);
         }
+        let ends = Ends {
+            listen: proxy.address(),
+            target: address,
+        };
+        let inbox = Inbox {
+            sender: sync_channel(1).0,
+            bytes: Arc::default(),
+            buffers: Arc::default(),
+        };
+        let clients = Clients::new(ends, inbox);
         while forwarder.next_due() < Time::MAX {
-            forwarder.deliver(AT_ONCE, &mut |due| proxy.write(&Clients::default(), due));
+            forwarder.deliver(AT_ONCE, &mut |due| proxy.write(&clients, due));
         }
         assert_eq!(forwarder.recorder.counter.faults.device, 2);
+    }
+
+    /// A socket may not send to everyone unless it asks for that.
+    #[test]
+    fn a_target_that_takes_no_datagrams_is_refused() {
+        let target = "255.255.255.255:9".parse().unwrap();
+        let error = Proxy::bind(options(target)).unwrap_err().to_string();
+        assert!(
+            error.starts_with("--udp: cannot send to 255.255.255.255:9: "),
+            "{error}"
+        );
     }
 
     #[test]

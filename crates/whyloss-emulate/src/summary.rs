@@ -89,8 +89,8 @@ pub struct Summary {
     pub late_bound_ns: u64,
     /// The faults of the emulator.
     pub faults: Faults,
-    /// The number of packets that the emulator dropped before any link: neither IPv4 nor IPv6, or
-    /// for no host of the run.
+    /// The number of packets that the emulator dropped before any link: neither IPv4 nor IPv6, for
+    /// no host of the run, or of a client for which there was no socket.
     pub strays: u64,
 }
 
@@ -249,7 +249,7 @@ impl Summary {
         if self.strays > 0 {
             let _ = writeln!(
                 text,
-                "{} packets were not IP, or for no host here",
+                "{} packets were not IP, for no host here, or of one client too many",
                 self.strays
             );
         }

@@ -41,6 +41,28 @@ pub(super) struct Inbox {
     pub(super) buffers: Arc<Mutex<Buffers>>,
 }
 
+/// Lets a reader continue until it is dropped.
+pub(super) struct Stays(Arc<AtomicBool>);
+
+impl Default for Stays {
+    fn default() -> Self {
+        Self(Arc::new(AtomicBool::new(true)))
+    }
+}
+
+impl Stays {
+    /// Returns the flag that the reader checks.
+    pub(super) fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}
+
+impl Drop for Stays {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+}
+
 /// Buffers for the datagrams of one read.
 pub(crate) type Buffers = Vec<Vec<u8>>;
 
