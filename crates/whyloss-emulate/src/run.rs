@@ -96,9 +96,11 @@ pub enum RunError {
         /// The error of the kernel.
         source: io::Error,
     },
-    /// The kernel offers no TUN devices.
+    /// The device that creates TUN devices is missing, or may not be opened.
     #[error(
-        "cannot open /dev/net/tun ({0}): `sudo modprobe tun` makes it; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`"
+        "cannot open /dev/net/tun ({}): {}; a container needs `--device /dev/net/tun --cap-add NET_ADMIN`",
+        .0,
+        to_open(.0)
     )]
     NoTun(#[source] io::Error),
     /// The program that makes rules for NAT is missing.
@@ -151,6 +153,14 @@ pub enum RunError {
     /// The run could not wait for events.
     #[error("cannot wait for packets: {0}")]
     Poll(#[source] io::Error),
+}
+
+/// Returns the way to open `/dev/net/tun` after this error.
+fn to_open(error: &io::Error) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "run it as root, or give this user access to the device",
+        _ => "`sudo modprobe tun` makes it",
+    }
 }
 
 /// The number of packets that may leave together while turns are crowded.
@@ -482,4 +492,22 @@ fn host_of(places: &[Place], address: IpAddr) -> Option<usize> {
 /// Returns an error if the path of this program is unknown.
 pub fn init_by(subcommand: &str) -> io::Result<Vec<OsString>> {
     Ok(vec![init::this_program()?, subcommand.into()])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_device_without_access_is_not_called_missing() {
+        for (kind, expected) in [
+            (io::ErrorKind::NotFound, "modprobe"),
+            (io::ErrorKind::PermissionDenied, "root"),
+        ] {
+            let text = RunError::NoTun(kind.into()).to_string();
+            for word in ["modprobe", "root"] {
+                assert_eq!(text.contains(word), word == expected, "{text}");
+            }
+        }
+    }
 }
