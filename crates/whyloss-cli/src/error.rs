@@ -435,6 +435,8 @@ impl CliError {
             #[cfg(target_os = "linux")]
             Self::Emulate(RunError::NoTun(_) | RunError::NoNft | RunError::Gateway(_)) => 2,
             #[cfg(target_os = "linux")]
+            Self::Emulate(RunError::Start { .. }) => 127,
+            #[cfg(target_os = "linux")]
             Self::Emulate(_) => 1,
             #[cfg(all(feature = "kernel", target_os = "linux"))]
             Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,

@@ -17,6 +17,7 @@
 //! | 0 | done; a claim that fails or a cell out of tolerance is a result, not an error |
 //! | 1 | a run failed, its result could not be written, or `--require` is not met |
 //! | 2 | the input was invalid; nothing was run |
+//! | 127 | the command of `link` could not be started |
 //! | 130 | interrupted (Ctrl-C, SIGTERM, SIGHUP) before all runs had finished; finished results were printed and written |
 #![forbid(unsafe_code)]
 

@@ -308,6 +308,23 @@ fn missing_parts_are_named() {
 }
 
 #[test]
+#[ignore = "needs root"]
+fn a_command_that_cannot_start_gives_one_message() {
+    for ways in [&[][..], &["--udp", "0=127.0.0.1:9", "--quiet"]] {
+        for program in ["whyloss-no-such-program", "/dev/null"] {
+            let arguments = [ways, &["--", program]].concat();
+            let output = link(&arguments).output().unwrap();
+            let text = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(127), "{text}");
+            assert!(
+                text.contains(program) && text.lines().count() == 1,
+                "{text}"
+            );
+        }
+    }
+}
+
+#[test]
 #[ignore = "needs root, chromium, and target/python with aioquic"]
 fn a_browser_loads_a_page() {
     let key = directory("browser").join("key");

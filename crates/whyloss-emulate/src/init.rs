@@ -11,8 +11,11 @@
 
 use std::env;
 use std::ffi::OsString;
+use std::fs;
 use std::io;
+use std::os::unix::ffi::OsStrExt as _;
 use std::os::unix::process::ExitStatusExt as _;
+use std::path::Path;
 use std::process::{Child, Command, ExitStatus};
 
 use crate::gateway;
@@ -22,7 +25,7 @@ use nix::sched::{CloneFlags, unshare};
 use nix::sys::prctl::set_pdeathsig;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
-use nix::unistd::{Pid, getpid, getppid};
+use nix::unistd::{AccessFlags, Pid, access, getpid, getppid};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -147,6 +150,39 @@ fn spawn(command: &[OsString]) -> io::Result<Child> {
         })
 }
 
+/// Checks that the system finds the program of a command, before a run is made for it.
+///
+/// # Errors
+/// Returns an error that names the program if it is missing or not executable.
+pub(crate) fn find(command: &[OsString]) -> io::Result<()> {
+    let program = command.first().ok_or(io::ErrorKind::InvalidInput)?;
+    let can_run = |path: &Path| {
+        let is_file = fs::metadata(path).map_err(|_| Errno::ENOENT)?.is_file();
+        let may_run = access(path, AccessFlags::X_OK).is_ok();
+        if is_file && may_run {
+            Ok(())
+        } else {
+            Err(Errno::EACCES)
+        }
+    };
+    let found = if program.as_bytes().contains(&b'/') {
+        can_run(Path::new(program))
+    } else {
+        let paths = env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
+        let places = env::split_paths(&paths).map(|place| can_run(&place.join(program)));
+        // Of all errors, EACCES says most.
+        let best = |a: nix::Result<()>, b| match (a, b) {
+            (Ok(()), _) | (Err(Errno::EACCES), Err(_)) => a,
+            _ => b,
+        };
+        places.fold(Err(Errno::ENOENT), best)
+    };
+    found.map_err(|error| {
+        let (name, error) = (program.to_string_lossy(), io::Error::from(error));
+        io::Error::new(error.kind(), format!("`{name}`: {error}"))
+    })
+}
+
 /// Makes mounts private, and mounts a `/proc` that shows the new process namespace. If a step
 /// fails, the old mounts stay.
 fn own_mounts() {
@@ -201,4 +237,30 @@ pub(crate) fn code(status: ExitStatus) -> u8 {
 /// Returns how the caller's own program is called in a role.
 pub(crate) fn this_program() -> io::Result<OsString> {
     env::current_exe().map(Into::into)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_are_found_as_the_system_finds_them() {
+        for (program, expected) in [
+            ("sh", None),
+            ("/bin/sh", None),
+            ("whyloss-no-such-program", Some("No such file")),
+            ("/nonexistent/sh", Some("No such file")),
+            ("/dev/null", Some("Permission denied")),
+            ("/", Some("Permission denied")),
+            ("", Some("")),
+        ] {
+            let found = find(&[program.into()]);
+            let error = found.err().map(|error| error.to_string());
+            let has = |text| error.as_deref().is_some_and(|error| error.contains(text));
+            assert!(
+                expected.map_or(error.is_none(), has),
+                "{program}: {error:?}"
+            );
+        }
+    }
 }

@@ -184,10 +184,7 @@ pub fn run(
     options: &Options,
     live: &mut dyn FnMut(&Snapshot<'_>),
 ) -> Result<Done, RunError> {
-    device::open().map_err(RunError::NoTun)?;
-    if options.internet && gateway::nft_is_missing() {
-        return Err(RunError::NoNft);
-    }
+    check(plan, options)?;
     let inside = plan.hosts.iter().filter(|host| host.command.is_some());
     let count = inside.count();
     let (ground, mut places) = make(&plan.hosts, count, options.mtu)?;
@@ -285,6 +282,22 @@ pub fn run(
         exits,
         cut_short,
     })
+}
+
+/// Checks that the machine has the programs and the device that a run needs.
+fn check(plan: &Plan, options: &Options) -> Result<(), RunError> {
+    for host in &plan.hosts {
+        let found = host.command.as_deref().map_or(Ok(()), init::find);
+        found.map_err(|source| RunError::Start {
+            host: host.name.clone(),
+            source,
+        })?;
+    }
+    device::open().map_err(RunError::NoTun)?;
+    if options.internet && gateway::nft_is_missing() {
+        return Err(RunError::NoNft);
+    }
+    Ok(())
 }
 
 /// Creates the hosts. If another run takes the same addresses at the same time, uses other
