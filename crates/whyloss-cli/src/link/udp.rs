@@ -116,11 +116,18 @@ fn addresses(text: &str) -> Result<(SocketAddr, SocketAddr), CliError> {
     let (listen, target) = text
         .split_once('=')
         .ok_or_else(|| wrong("it has no `=`".into()))?;
+    if target.is_empty() {
+        return Err(wrong("the target is missing".into()));
+    }
     let listen = match listen.parse::<u16>() {
         Ok(port) => (Ipv4Addr::LOCALHOST, port).into(),
         Err(_) => resolve(listen).map_err(wrong)?,
     };
-    Ok((listen, resolve(target).map_err(wrong)?))
+    let target = resolve(target).map_err(wrong)?;
+    if target.port() == 0 {
+        return Err(wrong("no target has port 0".into()));
+    }
+    Ok((listen, target))
 }
 
 fn resolve(text: &str) -> Result<SocketAddr, String> {
@@ -130,4 +137,23 @@ fn resolve(text: &str) -> Result<SocketAddr, String> {
     addresses
         .next()
         .ok_or_else(|| format!("{text} has no address"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_has_an_address_and_a_port() {
+        assert!(addresses("0=127.0.0.1:6000").is_ok());
+        for (text, expected) in [
+            ("5000", "(it has no `=`)"),
+            ("5000=", "(the target is missing)"),
+            ("5000=127.0.0.1:0", "(no target has port 0)"),
+        ] {
+            let error = addresses(text).unwrap_err();
+            assert_eq!(error.exit_code(), 2);
+            assert!(error.to_string().contains(expected), "{error}");
+        }
+    }
 }
