@@ -129,7 +129,7 @@ def test_wrong_options_are_said():
 def test_a_missing_command_is_said(monkeypatch):
     monkeypatch.delenv("WHYLOSS", raising=False)
     monkeypatch.setenv("PATH", "/nonexistent")
-    with pytest.raises(whyloss.LinkError, match="cargo install whyloss-cli"), whyloss.link():
+    with pytest.raises(whyloss.LinkError, match="cargo install --path crates/whyloss-cli"), whyloss.link():
         pass
 
 

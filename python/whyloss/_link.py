@@ -60,7 +60,8 @@ class Link:
         command = os.environ.get("WHYLOSS") or shutil.which("whyloss")
         if command is None:
             raise LinkError(
-                "the command `whyloss` is missing: `cargo install whyloss-cli`, or let the variable WHYLOSS name it"
+                "the command `whyloss` is missing: `cargo install --path crates/whyloss-cli` in a clone installs it, "
+                "or let the variable WHYLOSS name it"
             )
         agent = [sys.executable, "-I", str(AGENT), "serve", self._socket]
         with self._said.open("w") as said:

@@ -20,7 +20,7 @@ case "$(uname -s) $(uname -m)" in
   "Linux aarch64" | "Linux arm64") target=aarch64-unknown-linux-musl ;;
   "Darwin x86_64") target=x86_64-apple-darwin ;;
   "Darwin arm64") target=aarch64-apple-darwin ;;
-  *) fail "no binary for $(uname -s) on $(uname -m); build it: cargo install whyloss-cli" ;;
+  *) fail "no binary for $(uname -s) on $(uname -m); build it in a clone: cargo install --path crates/whyloss-cli" ;;
 esac
 
 if command -v curl >/dev/null; then
