@@ -58,7 +58,8 @@ type Media struct {
 // NewMedia creates an estimator with a lower and an upper bitrate, each 0 to 1e12 bit/s.
 func NewMedia(initial, least, most float64) (*Media, error) {
 	made := C.whyloss_media_options{
-		abi: C.WHYLOSS_ABI, initial: C.double(initial), least: C.double(least), most: C.double(most),
+		abi: C.WHYLOSS_ABI, initial_bps: C.double(initial), least_bps: C.double(least),
+		most_bps: C.double(most),
 	}
 	size := C.whyloss_media_size()
 	memory, err := start(size, func(memory unsafe.Pointer, text *C.char, room C.size_t) C.whyloss_status {
@@ -124,7 +125,7 @@ func (m *Media) State() (MediaState, error) {
 	var state C.whyloss_media_state
 	err := failure(C.whyloss_media_target(m.memory, &state))
 	return MediaState{
-		Target: float64(state.target), Queue: float64(state.queue), Trend: float64(state.trend),
-		Capacity: float64(state.capacity), Lost: float64(state.lost), Refused: float64(state.refused),
+		Target: float64(state.target_bps), Queue: float64(state.queue_s), Trend: float64(state.trend),
+		Capacity: float64(state.capacity_bps), Lost: float64(state.lost), Refused: float64(state.refused),
 	}, err
 }

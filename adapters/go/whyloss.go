@@ -177,7 +177,7 @@ func (s *Scheme) Allowance() (Allowance, error) {
 	defer runtime.KeepAlive(s)
 	var allowed C.whyloss_allowance
 	err := failure(C.whyloss_scheme_allowance(s.memory, &allowed))
-	pacing := uint64(allowed.pacing)
+	pacing := uint64(allowed.pacing_bps)
 	if pacing == math.MaxUint64 {
 		pacing = 0
 	}

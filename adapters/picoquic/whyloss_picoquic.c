@@ -109,10 +109,10 @@ static void obey(whyloss_state *state, picoquic_path_t *path_x)
     whyloss_allowance allowed = {0, 0, WHYLOSS_UNPACED, 0};
     (void)whyloss_scheme_allowance(state->scheme, &allowed);
     path_x->cwin = allowed.window;
-    if (allowed.pacing == WHYLOSS_UNPACED) {
+    if (allowed.pacing_bps == WHYLOSS_UNPACED) {
         picoquic_update_pacing_data(path_x, 0);
     } else {
-        picoquic_update_pacing_rate(path_x, (double)allowed.pacing / 8, allowed.quantum);
+        picoquic_update_pacing_rate(path_x, (double)allowed.pacing_bps / 8, allowed.quantum);
     }
 }
 

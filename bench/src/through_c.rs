@@ -176,13 +176,13 @@ impl End for ThroughC {
         let mut said = Allowance {
             window: 0,
             in_flight: 0,
-            pacing: 0,
+            pacing_bps: 0,
             quantum: 0,
         };
         // SAFETY: the scheme is initialised, and `said` is writable.
         let status = unsafe { (self.calls.allowance)(self.scheme, &raw mut said) };
         debug_assert_eq!(status, Status::Ok);
-        [said.window, said.in_flight, said.pacing, said.quantum].map(|value| value >> 8)
+        [said.window, said.in_flight, said.pacing_bps, said.quantum].map(|value| value >> 8)
     }
 }
 

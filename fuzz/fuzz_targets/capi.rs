@@ -75,7 +75,7 @@ fuzz_target!(|calls: Vec<Call>| {
     let mut allowed = Allowance {
         window: 0,
         in_flight: 0,
-        pacing: 0,
+        pacing_bps: 0,
         quantum: 0,
     };
     for call in calls {
@@ -158,12 +158,14 @@ fuzz_target!(|calls: Vec<Call>| {
                     whyloss_receiver_init(receiver, room, &options, text, room_of_text)
                 }
                 Call::Hush => whyloss_receiver_drop(receiver),
-                Call::Packet(number, sent, received, bytes) => whyloss_receiver_on_packet(
+                Call::Packet(number, sent_ns, received_ns, bytes) => whyloss_receiver_on_packet(
                     receiver,
-                    number,
-                    sent,
-                    received,
-                    bytes,
+                    &Arrived {
+                        number,
+                        sent_ns,
+                        received_ns,
+                        bytes,
+                    },
                     losses,
                     MOST_LOSSES,
                     &raw mut count,
@@ -183,13 +185,13 @@ fuzz_target!(|calls: Vec<Call>| {
                 Call::Late(now) => {
                     whyloss_receiver_on_timeout(receiver, now, losses, MOST_LOSSES, &raw mut count)
                 }
-                Call::Estimate(initial, least, most) => {
+                Call::Estimate(initial_bps, least_bps, most_bps) => {
                     whyloss_media_drop(media);
                     let options = MediaOptions {
                         abi: ABI,
-                        initial,
-                        least,
-                        most,
+                        initial_bps,
+                        least_bps,
+                        most_bps,
                     };
                     let size = whyloss_media_size();
                     whyloss_media_init(media, size, &options, text, room_of_text)
@@ -209,7 +211,11 @@ fuzz_target!(|calls: Vec<Call>| {
                     let place = if told { &raw mut state } else { null_mut() };
                     let status = whyloss_media_target(media, place);
                     if told && status == Status::Ok {
-                        assert!((0.0..=1e12).contains(&state.target), "{}", state.target);
+                        assert!(
+                            (0.0..=1e12).contains(&state.target_bps),
+                            "{}",
+                            state.target_bps
+                        );
                     }
                     status
                 }

@@ -22,7 +22,7 @@ class Options(ctypes.Structure):
 
 
 class Allowance(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_uint64) for name in ("window", "in_flight", "pacing", "quantum")]
+    _fields_ = [(name, ctypes.c_uint64) for name in ("window", "in_flight", "pacing_bps", "quantum")]
 
 
 class Verdict(ctypes.Structure):
@@ -84,7 +84,7 @@ def test_c_and_python_decide_alike(library, name):
             python.on_ecn_ce(seconds)
         library.whyloss_scheme_allowance(scheme, ctypes.byref(allowed))
         assert (allowed.window, allowed.in_flight) == (python.window_bytes, python.in_flight_bytes)
-        assert allowed.pacing == (2**64 - 1 if python.pacing_bps is None else python.pacing_bps)
+        assert allowed.pacing_bps == (2**64 - 1 if python.pacing_bps is None else python.pacing_bps)
     library.whyloss_scheme_verdict(scheme, ctypes.byref(verdict))
     assert CAUSES[verdict.cause] == python.verdict
     assert verdict.odds == python.odds or (math.isnan(verdict.odds) and python.odds is None)

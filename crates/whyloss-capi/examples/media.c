@@ -38,7 +38,7 @@ int main(void)
     for (round = 0; round < 600; round++) { /* a report every 50 ms */
         size_t count = 0;
         uint64_t end = now + 50000000, step;
-        owed += state.target / 20;
+        owed += state.target_bps / 20;
         step = 50000000 / ((uint64_t)(owed / 9600) + 1);
         for (; owed >= 9600 && count < MOST; owed -= 9600, number++, now += step) {
             whyloss_media_report report = {0, 0, 0, 1200, WHYLOSS_FATE_ARRIVED, 0, 0};
@@ -58,7 +58,7 @@ int main(void)
         check(whyloss_media_target(media, &state));
     }
     printf("target %.0f kbit/s, queue %.0f ms, %.0f %% lost, %.0f %% refused\n",
-           state.target / 1e3, state.queue * 1e3, state.lost * 100, state.refused * 100);
+           state.target_bps / 1e3, state.queue_s * 1e3, state.lost * 100, state.refused * 100);
     check(whyloss_media_drop(media));
     free(media);
     return 0;

@@ -20,12 +20,14 @@ int main(void)
         return 2;
     }
     for (number = 0; number < 100000; number++) {
-        uint64_t sent = 1000000000 + number * 20000000;
+        whyloss_arrival packet = {0, 0, 0, 200};
+        packet.number = number % 65536;
+        packet.sent_ns = 1000000000 + number * 20000000;
+        packet.received_ns = packet.sent_ns + 40000000;
         if (number % 50 == 49) {
             continue;
         }
-        if (whyloss_receiver_on_packet(receiver, number % 65536, sent, sent + 40000000, 200,
-                                       losses, WHYLOSS_MOST_LOSSES, &count, NULL)
+        if (whyloss_receiver_on_packet(receiver, &packet, losses, WHYLOSS_MOST_LOSSES, &count, NULL)
             != WHYLOSS_STATUS_OK) {
             return 1;
         }

@@ -260,15 +260,15 @@ typedef struct whyloss_media_options {
   /**
    * The initial bitrate, in bit/s, from 0 to 1e12 like the bounds.
    */
-  double initial;
+  double initial_bps;
   /**
    * The lowest bitrate, in bit/s.
    */
-  double least;
+  double least_bps;
   /**
    * The highest bitrate, in bit/s.
    */
-  double most;
+  double most_bps;
 } whyloss_media_options;
 
 /**
@@ -312,11 +312,11 @@ typedef struct whyloss_media_state {
   /**
    * The bitrate to send at, in bit/s.
    */
-  double target;
+  double target_bps;
   /**
    * The queueing delay of the latest round, in seconds.
    */
-  double queue;
+  double queue_s;
   /**
    * The growth of the queueing delay in the latest round, in seconds per second.
    */
@@ -324,7 +324,7 @@ typedef struct whyloss_media_state {
   /**
    * The estimated capacity of the path at the last congestion, in bit/s; 0 before the first.
    */
-  double capacity;
+  double capacity_bps;
   /**
    * The share of packets lost in the latest round, in [0, 1].
    */
@@ -337,7 +337,7 @@ typedef struct whyloss_media_state {
   /**
    * The time from the first departure of the latest round to its report, in seconds.
    */
-  double trip;
+  double trip_s;
 } whyloss_media_state;
 
 /**
@@ -371,6 +371,28 @@ typedef struct whyloss_receiver_options {
    */
   uint64_t wait_ns;
 } whyloss_receiver_options;
+
+/**
+ * A packet that arrived.
+ */
+typedef struct whyloss_arrival {
+  /**
+   * The packet's sequence number.
+   */
+  uint64_t number;
+  /**
+   * The departure time on the sender's clock, in nanoseconds.
+   */
+  uint64_t sent_ns;
+  /**
+   * The arrival time on the receiver's clock, in nanoseconds.
+   */
+  uint64_t received_ns;
+  /**
+   * The size, in bytes.
+   */
+  uint32_t bytes;
+} whyloss_arrival;
 
 /**
  * A run of consecutive lost packets.
@@ -459,7 +481,7 @@ typedef struct whyloss_allowance {
   /**
    * The pacing rate, in bit/s; `WHYLOSS_UNPACED` means to send as acknowledgements arrive.
    */
-  uint64_t pacing;
+  uint64_t pacing_bps;
   /**
    * The bytes that a paced sender may send back to back.
    */
@@ -554,16 +576,12 @@ whyloss_status whyloss_receiver_init(struct whyloss_receiver *receiver,
 whyloss_status whyloss_receiver_drop(struct whyloss_receiver *receiver);
 
 /**
- * Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
- * clock and received at `received_ns` on the receiver's. Writes the losses that are now certain to
- * `losses` and their number to `count`. `losses` must have `room` for at least
- * `WHYLOSS_MOST_LOSSES`. `seen` may be null.
+ * Processes the arrival of a packet. Writes the losses that are now certain to `losses` and their
+ * number to `count`. `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be
+ * null.
  */
 whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
-                                          uint64_t number,
-                                          uint64_t sent_ns,
-                                          uint64_t received_ns,
-                                          uint32_t bytes,
+                                          const struct whyloss_arrival *packet,
                                           struct whyloss_loss *losses,
                                           size_t room,
                                           size_t *count,

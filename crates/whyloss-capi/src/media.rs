@@ -21,11 +21,11 @@ pub struct MediaOptions {
     /// Must be `WHYLOSS_ABI`, the version of this interface.
     pub abi: u32,
     /// The initial bitrate, in bit/s, from 0 to 1e12 like the bounds.
-    pub initial: f64,
+    pub initial_bps: f64,
     /// The lowest bitrate, in bit/s.
-    pub least: f64,
+    pub least_bps: f64,
     /// The highest bitrate, in bit/s.
-    pub most: f64,
+    pub most_bps: f64,
 }
 
 /// The fate of a packet in a report.
@@ -65,20 +65,20 @@ pub struct MediaReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct MediaState {
     /// The bitrate to send at, in bit/s.
-    pub target: f64,
+    pub target_bps: f64,
     /// The queueing delay of the latest round, in seconds.
-    pub queue: f64,
+    pub queue_s: f64,
     /// The growth of the queueing delay in the latest round, in seconds per second.
     pub trend: f64,
     /// The estimated capacity of the path at the last congestion, in bit/s; 0 before the first.
-    pub capacity: f64,
+    pub capacity_bps: f64,
     /// The share of packets lost in the latest round, in [0, 1].
     pub lost: f64,
     /// The share of packets in the latest round that a full queue dropped, in [0, 1], estimated
     /// from the odds of each loss.
     pub refused: f64,
     /// The time from the first departure of the latest round to its report, in seconds.
-    pub trip: f64,
+    pub trip_s: f64,
 }
 
 impl Object for Estimator {
@@ -133,7 +133,8 @@ pub unsafe extern "C" fn whyloss_media_init(
     let make = |message: &mut Message| {
         // SAFETY: the ABI matches, so `options` is null or points to all options.
         let options = unsafe { held::input(options)? };
-        let (initial, least, most) = (options.initial, options.least, options.most);
+        let initial = options.initial_bps;
+        let (least, most) = (options.least_bps, options.most_bps);
         if [initial, least, most]
             .iter()
             .any(|rate| !(0.0..=1e12).contains(rate))
@@ -226,13 +227,13 @@ pub unsafe extern "C" fn whyloss_media_target(media: *mut Media, state: *mut Med
     let act = |estimator: &mut Estimator| {
         let stats = estimator.stats();
         let said = MediaState {
-            target: estimator.target(),
-            queue: stats.queue,
+            target_bps: estimator.target(),
+            queue_s: stats.queue,
             trend: stats.trend,
-            capacity: stats.capacity,
+            capacity_bps: stats.capacity,
             lost: stats.lost,
             refused: stats.refused,
-            trip: stats.trip,
+            trip_s: stats.trip,
         };
         // SAFETY: `state` is null or points to memory for the result.
         unsafe { held::output(state, said) }

@@ -43,6 +43,20 @@ pub struct ReceiverOptions {
     pub wait_ns: u64,
 }
 
+/// A packet that arrived.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Arrived {
+    /// The packet's sequence number.
+    pub number: u64,
+    /// The departure time on the sender's clock, in nanoseconds.
+    pub sent_ns: u64,
+    /// The arrival time on the receiver's clock, in nanoseconds.
+    pub received_ns: u64,
+    /// The size, in bytes.
+    pub bytes: u32,
+}
+
 /// A run of consecutive lost packets.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -203,20 +217,16 @@ pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Statu
     unsafe { held::drop::<Live>(receiver.cast()) }
 }
 
-/// Processes the arrival of packet `number`, of `bytes` bytes, sent at `sent_ns` on the sender's
-/// clock and received at `received_ns` on the receiver's. Writes the losses that are now certain to
-/// `losses` and their number to `count`. `losses` must have `room` for at least
-/// `WHYLOSS_MOST_LOSSES`. `seen` may be null.
+/// Processes the arrival of a packet. Writes the losses that are now certain to `losses` and their
+/// number to `count`. `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be
+/// null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn whyloss_receiver_on_packet(
     receiver: *mut Receiver,
-    number: u64,
-    sent_ns: u64,
-    received_ns: u64,
-    bytes: u32,
+    packet: *const Arrived,
     losses: *mut Loss,
     room: usize,
     count: *mut usize,
@@ -228,8 +238,11 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
         held::checked(seen)?;
         // SAFETY: `count` is null or points to memory for the result.
         unsafe { held::output(count, 0)? };
-        let (sent, received) = (Time::from_nanos(sent_ns), Time::from_nanos(received_ns));
-        let packet = Arrival::new(number, sent, received, bytes);
+        // SAFETY: `packet` is null or points to a packet that outlives the call.
+        let packet = unsafe { held::input(packet)? };
+        let sent = Time::from_nanos(packet.sent_ns);
+        let received = Time::from_nanos(packet.received_ns);
+        let packet = Arrival::new(packet.number, sent, received, packet.bytes);
         let was = match live.0.on_packet(&packet, |loss| told.tell(loss)) {
             Seen::First => Packet::First,
             Seen::Late => Packet::Late,

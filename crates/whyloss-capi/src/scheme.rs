@@ -52,7 +52,7 @@ pub struct Allowance {
     /// The bytes in flight: sent, not acknowledged, not lost.
     pub in_flight: u64,
     /// The pacing rate, in bit/s; `WHYLOSS_UNPACED` means to send as acknowledgements arrive.
-    pub pacing: u64,
+    pub pacing_bps: u64,
     /// The bytes that a paced sender may send back to back.
     pub quantum: u64,
 }
@@ -493,7 +493,7 @@ pub unsafe extern "C" fn whyloss_scheme_allowance(
         let said = Allowance {
             window: live.connection.window(),
             in_flight: live.connection.in_flight(),
-            pacing: pacing.map_or(UNPACED, whyloss::Rate::as_bps),
+            pacing_bps: pacing.map_or(UNPACED, whyloss::Rate::as_bps),
             quantum: pacing.map_or(u64::MAX, |rate| congestion::send_quantum(rate, live.mtu)),
         };
         // SAFETY: `allowance` is null or points to memory for the result.

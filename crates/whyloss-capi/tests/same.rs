@@ -17,8 +17,8 @@ use whyloss_capi::media::{
     whyloss_media_size, whyloss_media_target,
 };
 use whyloss_capi::receiver::{
-    Loss, MOST_LOSSES, NEVER, ReceiverOptions, whyloss_receiver_drop, whyloss_receiver_init,
-    whyloss_receiver_on_packet, whyloss_receiver_size,
+    Arrived, Loss, MOST_LOSSES, NEVER, ReceiverOptions, whyloss_receiver_drop,
+    whyloss_receiver_init, whyloss_receiver_on_packet, whyloss_receiver_size,
 };
 use whyloss_capi::scheme::{
     Allowance, Found, Scheme, SchemeOptions, UNPACED, Verdict, whyloss_scheme_allowance,
@@ -193,7 +193,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             let mut allowed = Allowance {
                 window: 0,
                 in_flight: 0,
-                pacing: 0,
+                pacing_bps: 0,
                 quantum: 0,
             };
             let mut verdict = nothing();
@@ -205,7 +205,7 @@ fn every_scheme_decides_alike_and_allocates_at_init_alone() {
             let pacing = rust.pacing_rate().map_or(UNPACED, whyloss::Rate::as_bps);
             let decided = (rust.window(), rust.in_flight(), pacing);
             assert_eq!(
-                (allowed.window, allowed.in_flight, allowed.pacing),
+                (allowed.window, allowed.in_flight, allowed.pacing_bps),
                 decided,
                 "{}",
                 entry.id
@@ -264,14 +264,16 @@ fn every_receiver_decides_alike() {
             let seen = number - draws.below(15) / 14;
             let sent = 1_000_000_000 + index * 20_000_000;
             let received = sent + 30_000_000 + draws.below(20_000_000);
-            let packet = Arrival::new(
-                seen,
-                Time::from_nanos(sent),
-                Time::from_nanos(received),
-                200,
-            );
+            let packet = Arrived {
+                number: seen,
+                sent_ns: sent,
+                received_ns: received,
+                bytes: 200,
+            };
+            let (sent, received) = (Time::from_nanos(sent), Time::from_nanos(received));
+            let arrival = Arrival::new(seen, sent, received, 200);
             let mut expected = vec![];
-            rust.on_packet(&packet, |loss| expected.push(loss));
+            rust.on_packet(&arrival, |loss| expected.push(loss));
             let empty = Loss {
                 first: 0,
                 count: 0,
@@ -280,22 +282,12 @@ fn every_receiver_decides_alike() {
             };
             let (mut losses, mut count) = ([empty; MOST_LOSSES], 0);
             // SAFETY: the object is live, and the arrays have room.
-            let status = unsafe {
+            let mut call = |packet| unsafe {
                 let (losses, count) = (losses.as_mut_ptr(), &raw mut count);
-                let seen_as = std::ptr::null_mut();
-                whyloss_receiver_on_packet(
-                    c,
-                    seen,
-                    sent,
-                    received,
-                    200,
-                    losses,
-                    MOST_LOSSES,
-                    count,
-                    seen_as,
-                )
+                whyloss_receiver_on_packet(c, packet, losses, MOST_LOSSES, count, null_mut())
             };
-            assert_eq!(status, Status::Ok);
+            assert_eq!(call(null()), Status::Null);
+            assert_eq!(call(&raw const packet), Status::Ok);
             let told: Vec<_> = losses[..count]
                 .iter()
                 .map(|l| (l.first, l.count, l.revealed_ns, l.cause))
@@ -352,9 +344,9 @@ fn the_estimator_decides_alike_on_a_million_reports() {
     let (c, size) = (memory.object, whyloss_media_size());
     let options = MediaOptions {
         abi: ABI,
-        initial: 300e3,
-        least: 50e3,
-        most: 20e6,
+        initial_bps: 300e3,
+        least_bps: 50e3,
+        most_bps: 20e6,
     };
     // SAFETY: the memory has the required size, and the options are live.
     let status = unsafe { whyloss_media_init(c, size, &raw const options, null_mut(), 0) };
@@ -392,13 +384,13 @@ fn the_estimator_decides_alike_on_a_million_reports() {
         assert_eq!(due, rust.poll_timeout().map_or(NEVER, Time::as_nanos));
         let (stats, target) = (rust.stats(), rust.target());
         let told = [
-            state.target,
-            state.queue,
+            state.target_bps,
+            state.queue_s,
             state.trend,
-            state.capacity,
+            state.capacity_bps,
             state.lost,
         ];
-        let told = told.into_iter().chain([state.refused, state.trip]);
+        let told = told.into_iter().chain([state.refused, state.trip_s]);
         let expected = [target, stats.queue, stats.trend, stats.capacity, stats.lost];
         let expected = expected.into_iter().chain([stats.refused, stats.trip]);
         assert!(
@@ -514,7 +506,7 @@ fn events_out_of_order_are_refused_and_change_nothing() {
         let mut allowed = Allowance {
             window: 0,
             in_flight: 0,
-            pacing: 0,
+            pacing_bps: 0,
             quantum: 0,
         };
         assert_eq!(
