@@ -6,6 +6,9 @@ use std::sync::Mutex;
 use libbpf_rs::{ErrorKind, PrintLevel, set_print};
 use nix::unistd::geteuid;
 
+/// The longest name of a control in bytes: `TCP_CA_NAME_MAX` of Linux, without the final zero.
+pub(crate) const MOST_NAME: usize = 15;
+
 /// Why the kernel rejects a request.
 #[derive(Debug, thiserror::Error)]
 pub enum KernelError {
@@ -25,6 +28,9 @@ pub enum KernelError {
         /// The reason that the kernel gives.
         why: String,
     },
+    /// The kernel cannot store the name of a control.
+    #[error("a control's name has 1 to {most} bytes, none of them zero, unlike {0:?}", most = MOST_NAME)]
+    Name(String),
     /// The kernel does not allow BPF iterators, which list the sockets of a control.
     #[error("this kernel refuses BPF iterators, so the sockets of a control cannot be listed")]
     NoIterators,

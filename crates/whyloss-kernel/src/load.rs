@@ -13,7 +13,7 @@ use whyloss::sender::trees;
 use libbpf_rs::{ErrorKind, Link, MapCore, MapType, Object, ObjectBuilder};
 
 use crate::control::{Algorithm, Control};
-use crate::error::{KernelError, check_machine};
+use crate::error::{KernelError, MOST_NAME, check_machine};
 use crate::find;
 use crate::shared::{CONTROL, EVENTS, STATES, Shared};
 
@@ -55,11 +55,11 @@ impl Held {
     }
 }
 
-/// Loads a control under a name, which is at most 15 bytes long.
+/// Loads a control under a name of 1 to 15 bytes.
 ///
 /// # Errors
-/// Returns an error if this process has no permission, the kernel has no support, or the name is
-/// taken.
+/// Returns an error if the name has another length or a zero byte, this process has no permission,
+/// the kernel has no support, or the name is taken.
 pub fn load(control: &Control, name: &str) -> Result<Held, KernelError> {
     load_for(control, name, std::process::id())
 }
@@ -97,6 +97,10 @@ pub fn load_pinned(controls: &[&Control]) -> Result<(), KernelError> {
 }
 
 fn load_for(control: &Control, name: &str, holder: u32) -> Result<Held, KernelError> {
+    // The kernel would cut such names, and take two names with the same beginning for one.
+    if name.is_empty() || name.len() > MOST_NAME || name.contains('\0') {
+        return Err(KernelError::Name(name.into()));
+    }
     check_machine()?;
     let refused = |error: libbpf_rs::Error| KernelError::bpf("load a congestion control", &error);
     // Copy the program, because the loader needs it aligned.
@@ -195,16 +199,15 @@ fn plant_one(
     }
 }
 
-/// Replaces the name of the control.
+/// Replaces the name of the control by one that fits.
 fn rename(value: &mut [u8], own: &str, name: &str) {
-    const LENGTH: usize = 16;
+    const LENGTH: usize = MOST_NAME + 1;
     let at = value
         .windows(own.len() + 1)
         .position(|window| window.strip_prefix(own.as_bytes()) == Some(&[0]));
     if let Some(place) = at.and_then(|at| value.get_mut(at..at + LENGTH)) {
         place.fill(0);
-        let length = name.len().min(LENGTH - 1);
-        place[..length].copy_from_slice(&name.as_bytes()[..length]);
+        place[..name.len()].copy_from_slice(name.as_bytes());
     }
 }
 
@@ -253,6 +256,7 @@ fn pin_error(path: &Path, source: std::io::Error) -> KernelError {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::control::CONTROLS;
 
     /// Reads a table as `trees.h` does.
     fn leaf(place: &[u8], tree: usize, values: &[i16]) -> i32 {
@@ -284,6 +288,27 @@ mod tests {
             let sum: i32 = (0..grown).map(|tree| leaf(place, tree, &values)).sum();
             assert_eq!(sum, log_odds(&values));
         }
+    }
+
+    #[test]
+    fn names_that_the_kernel_would_cut_are_refused() {
+        for name in ["", "sixteen_bytes_it", "wl\0"] {
+            // Only the name is checked before the permission.
+            let refused = load(&CONTROLS[0], name);
+            assert!(matches!(refused, Err(KernelError::Name(ref said)) if said == name));
+        }
+        let error = KernelError::Name(String::new()).to_string();
+        assert_eq!(
+            error,
+            "a control's name has 1 to 15 bytes, none of them zero, unlike \"\""
+        );
+    }
+
+    #[test]
+    fn a_name_of_fifteen_bytes_replaces_the_own() {
+        let mut value = [b"..wl_whyloss\0\0\0\0\0\0".as_slice(), &[7; 4]].concat();
+        rename(&mut value, "wl_whyloss", "fifteen_bytes__");
+        assert_eq!(value, b"..fifteen_bytes__\0\x07\x07\x07\x07");
     }
 
     #[test]
