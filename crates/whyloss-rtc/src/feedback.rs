@@ -21,6 +21,9 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
+//! Without [`with_ssrc`](Session::with_ssrc), a session ignores RFC 8888 feedback on several streams,
+//! because each stream has its own numbers.
+//!
 //! Numbers wrap at 2¹⁶. A number refers to the latest packet sent with it, so feedback may be up to
 //! 8,191 packets old.
 
@@ -37,6 +40,8 @@ const BATCH: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Session<E = Estimator> {
     estimator: E,
+    /// The stream of RFC 8888 to read; `None` for the only one.
+    ssrc: Option<u32>,
     /// The extended number, departure and size of each packet.
     sent: Box<[(u64, Time, u32)]>,
     /// The latest number that left, extended past every wrap-around.
@@ -79,11 +84,22 @@ impl<E: Bandwidth> Session<E> {
         let clock = |period| Clock { period, last: None };
         Self {
             estimator,
+            ssrc: None,
             sent: vec![(u64::MAX, Time::ZERO, 0); RING as usize].into_boxed_slice(),
             latest: None,
             transport: clock(REFERENCE << 24),
             report: clock(rfc8888::PERIOD),
             batch: Vec::with_capacity(BATCH),
+        }
+    }
+
+    /// Reads RFC 8888 feedback only on the stream with this SSRC. A sender of several streams, such
+    /// as sound and video, needs this, because one report covers all of them.
+    #[must_use]
+    pub fn with_ssrc(self, ssrc: u32) -> Self {
+        Self {
+            ssrc: Some(ssrc),
+            ..self
         }
     }
 
@@ -124,8 +140,10 @@ impl<E: Bandwidth> Session<E> {
                 reports += self.on_twcc(now, &twcc);
             }
         }
-        for report in rfc8888::reports(bytes) {
-            reports += self.on_ccfb(now, &report);
+        if let Some(ssrc) = self.ssrc.or_else(|| only_stream(bytes)) {
+            for report in rfc8888::reports(bytes) {
+                reports += self.on_ccfb(now, &report, ssrc);
+            }
         }
         reports
     }
@@ -153,10 +171,10 @@ impl<E: Bandwidth> Session<E> {
         reports
     }
 
-    fn on_ccfb(&mut self, now: Time, report: &rfc8888::Report<'_>) -> usize {
+    fn on_ccfb(&mut self, now: Time, report: &rfc8888::Report<'_>, ssrc: u32) -> usize {
         let told = self.report.read(report.at);
         let mut reports = 0;
-        for stream in report.streams() {
+        for stream in report.streams().filter(|stream| stream.ssrc == ssrc) {
             for (place, arrival) in (0_u16..).zip(stream.packets()) {
                 let fate = arrival.map_or(Fate::Lost(None), |arrival| {
                     let at = arrival.before.map(|before| told.saturating_sub(before));
@@ -198,6 +216,13 @@ impl<E: Bandwidth> Session<E> {
     }
 }
 
+/// Returns the SSRC of the streams that a compound packet reports, if it is the same for all.
+fn only_stream(bytes: &[u8]) -> Option<u32> {
+    let mut streams = rfc8888::reports(bytes).flat_map(|report| report.streams());
+    let first = streams.next()?.ssrc;
+    streams.all(|stream| stream.ssrc == first).then_some(first)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -220,6 +245,39 @@ mod tests {
         assert_eq!(session.on_rtcp(at(200), &bytes), 0);
         for length in 0..bytes.len() {
             session.on_rtcp(at(300), &bytes[..length]);
+        }
+    }
+
+    #[test]
+    fn numbers_of_other_streams_are_not_ours() {
+        let at = |ms: u64| Time::from_nanos(ms * 1_000_000);
+        let sent = |mut session: Session| {
+            for number in 5..8 {
+                session.on_sent(number, at(100), 1_000);
+            }
+            session
+        };
+        let session = || sent(Session::new(Estimator::new(1e6, 1e5, 1e7)));
+        let report = |streams: &[[u8; 2]]| {
+            let mut bytes = vec![0x8b, 205, 0, 2 + 3 * streams.len() as u8, 0, 0, 0, 1];
+            for [ssrc, first] in streams {
+                // One packet arrived, and one is lost.
+                bytes.extend([0, 0, 0, *ssrc, 0, *first, 0, 2, 0x80, 1, 0, 0]);
+            }
+            bytes.extend([1, 2, 3, 4]);
+            bytes
+        };
+        let (sound, video) = ([9, 5], [2, 6]);
+        let both = report(&[sound, video]);
+        assert_eq!(session().on_rtcp(at(200), &both), 0);
+        let one_by_one = [report(&[sound]), report(&[video])].concat();
+        assert_eq!(session().on_rtcp(at(200), &one_by_one), 0);
+        assert_eq!(session().on_rtcp(at(200), &report(&[video])), 2);
+        assert_eq!(session().on_rtcp(at(200), &report(&[video, [2, 5]])), 4);
+        for bytes in [both, one_by_one] {
+            assert_eq!(session().with_ssrc(2).on_rtcp(at(200), &bytes), 2);
+            assert_eq!(session().with_ssrc(9).on_rtcp(at(200), &bytes), 2);
+            assert_eq!(session().with_ssrc(3).on_rtcp(at(200), &bytes), 0);
         }
     }
 

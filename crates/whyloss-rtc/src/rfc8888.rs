@@ -46,7 +46,7 @@ impl<'a> Report<'a> {
     }
 
     /// Returns the streams of the report, up to the first one that is truncated.
-    pub fn streams(&self) -> impl Iterator<Item = Stream<'a>> {
+    pub fn streams(&self) -> impl Iterator<Item = Stream<'a>> + use<'a> {
         let mut rest = self.streams;
         std::iter::from_fn(move || {
             let [a, b, c, d, high, low, more, less, after @ ..] = rest else {

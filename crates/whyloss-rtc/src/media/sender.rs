@@ -13,7 +13,7 @@ use rtcp_types::{Compound, Nack, Packet as Rtcp, Pli};
 use whyloss::{Duration, Time};
 
 use super::encoder::Encoder;
-use super::packet::{self, Packet, Piece};
+use super::packet::{self, Packet, Piece, SSRC};
 use super::{Feedback, HEADERS, Settings};
 use crate::bandwidth::Bandwidth;
 use crate::feedback::Session;
@@ -68,7 +68,7 @@ impl Sender {
         start: Time,
     ) -> Self {
         Self {
-            session: Session::new(estimator),
+            session: Session::new(estimator).with_ssrc(SSRC),
             encoder: Encoder::new(seed, settings.reaction, settings.frame_rate),
             settings,
             start,
