@@ -45,9 +45,10 @@ impl Bursts {
 
     /// Updates the round with an arrival reported at `now`, while the target is `target` bit/s.
     pub(crate) fn add(&mut self, now: Time, arrival: &Arrival, target: f64) {
-        if now - self.turned >= BUCKET {
+        let age = now - self.turned;
+        if age >= BUCKET {
             self.turned = now;
-            self.least.turn();
+            self.least.turn(age);
         }
         let rott = arrival.rott().as_nanos();
         if rott.saturating_sub(self.least.add(rott)) > LATE {

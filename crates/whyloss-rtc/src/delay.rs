@@ -6,7 +6,8 @@
 //! queue     = min(low − lowest low, mean − lowest mean) of the second half − 4·σ/√n, or 0 if that is negative, s;
 //!           lowest over the last 5 to 10 s
 //! trend     slope of rott over the time of departure, least squares over the round, s per s; 0 if it is within
-//!           two standard errors; σ is the deviation from that line, n the packets of half a round
+//!           two standard errors, or of fewer than four packets; σ is the deviation from that line, n the packets
+//!           of half a round
 //! ```
 //!
 //! A queue delays every packet, so it raises both the smallest rott and the mean. Jitter that only
@@ -51,8 +52,11 @@ impl Least {
         self.now.min(self.before)
     }
 
-    pub(crate) fn turn(&mut self) {
-        (self.before, self.now) = (self.now, i64::MAX);
+    /// Begins a bucket, `age` after the current one began.
+    pub(crate) fn turn(&mut self, age: Duration) {
+        let old = age >= BUCKET * 2;
+        self.before = if old { i64::MAX } else { self.now };
+        self.now = i64::MAX;
     }
 }
 
@@ -85,14 +89,19 @@ impl Line {
     }
 
     /// Returns the slope of the line through `n` points and the deviation from the line. The slope
-    /// is 0 if it is below two of its standard errors.
+    /// is 0 if it is below two of its standard errors. Through fewer than four points, the line is
+    /// their mean, because jitter alone puts two points on a slope.
     fn fit(&self, n: f64) -> (f64, f64) {
+        let apart = self.yy - self.y * self.y / n;
+        if n < 4.0 {
+            return (0.0, (apart.max(0.0) / (n - 1.0).max(1.0)).sqrt());
+        }
         let spread = self.xx - self.x * self.x / n;
         let slope = (self.xy - self.x * self.y / n) / spread;
         if !slope.is_finite() {
             return (0.0, 0.0);
         }
-        let rest = self.yy - self.y * self.y / n - slope * slope * spread;
+        let rest = apart - slope * slope * spread;
         let variance = rest.max(0.0) / (n - 2.0).max(1.0);
         let sure = slope * slope * spread > 4.0 * variance;
         (if sure { slope } else { 0.0 }, variance.sqrt())
@@ -138,6 +147,11 @@ impl Delay {
         self.count += 1;
     }
 
+    /// Begins a round without ending the open one. The base stays.
+    pub(crate) fn clear(&mut self) {
+        (self.count, self.line) = (0, Line::default());
+    }
+
     /// Returns the smallest and the mean rott of the `count` packets before the latest `skip`.
     fn block(&self, skip: usize, count: usize) -> (i64, i64) {
         let end = self.count - skip;
@@ -153,15 +167,16 @@ impl Delay {
 
     /// Ends a round whose packets took at most `trip` from departure to report.
     pub(crate) fn measure(&mut self, now: Time, trip: Duration) -> Queue {
-        if now - self.since >= BUCKET {
+        let age = now - self.since;
+        if age >= BUCKET {
             self.since = now;
-            self.low.turn();
-            self.mean.turn();
+            self.low.turn(age);
+            self.mean.turn(age);
         }
         let half = (self.count / 2).min(MANY);
         let (trend, deviation) = self.line.fit(self.count as f64);
         let (earlier, latest) = (self.block(half, half), self.block(0, half));
-        (self.count, self.line) = (0, Line::default());
+        self.clear();
         if half == 0 {
             return Queue::default();
         }
@@ -227,5 +242,18 @@ mod tests {
         let jump = round(&mut delay, &mut at, &[900_000; 8]);
         assert!(close(jump, 0.0, 0.0), "{jump:?}");
         assert!(close(round(&mut delay, &mut at, &[900_030; 8]), 0.030, 0.0));
+    }
+
+    #[test]
+    fn few_packets_have_no_trend_and_an_old_base_is_forgotten() {
+        let (mut delay, mut at) = (Delay::new(), MS as u64);
+        for jitter in [[20, 35], [35, 20], [22, 40]] {
+            assert!(close(round(&mut delay, &mut at, &jitter), 0.0, 0.0));
+        }
+        assert!(close(round(&mut delay, &mut at, &[35; 3]), 0.015, 0.0));
+        // In ten minutes, a drift of 20 ppm moves the base by 12 ms.
+        at += 600_000 * MS as u64;
+        assert!(close(round(&mut delay, &mut at, &[32; 8]), 0.0, 0.0));
+        assert!(close(round(&mut delay, &mut at, &[42; 8]), 0.010, 0.0));
     }
 }

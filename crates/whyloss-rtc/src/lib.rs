@@ -93,6 +93,8 @@ pub use whyloss::{Cause, Duration, Time};
 /// With a slow sender, a round ends after [`SLOW`].
 const FEW: u32 = 8;
 const SLOW: Duration = Duration::from_secs(1);
+/// The bounds of the silence after which the target is halved.
+const PATIENCE: (Duration, Duration) = (Duration::from_millis(500), Duration::from_secs(10));
 
 /// The ECN codepoint with which a packet arrived (RFC 3168, section 5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -146,7 +148,7 @@ pub struct Report {
 }
 
 /// The measurements behind the target, for logs and plots. A round is the time between two changes
-/// of the target.
+/// of the target, without a pause of the sender.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct Stats {
@@ -184,8 +186,11 @@ pub struct Estimator {
     now: Time,
     /// When the target last changed. Earlier packets do not follow this target.
     changed: Time,
-    /// The time of the latest reported arrival; `None` before the first, and after a timeout.
+    /// The time of the latest reported arrival; `None` before the first, and after a timeout until
+    /// a round ends.
     heard: Option<Time>,
+    /// Whether no round has ended since the latest timeout.
+    silent: bool,
 }
 
 impl Estimator {
@@ -209,6 +214,7 @@ impl Estimator {
             now: Time::ZERO,
             changed: Time::ZERO,
             heard: None,
+            silent: false,
         }
     }
 
@@ -242,7 +248,9 @@ impl Estimator {
     }
 
     fn on_arrival(&mut self, report: &Report, received: Option<Time>, ecn: Ecn) {
-        self.heard = Some(self.now);
+        if !self.silent {
+            self.heard = Some(self.now);
+        }
         let Some(gap) = self.fates.arrived(report.id) else {
             return;
         };
@@ -253,13 +261,28 @@ impl Estimator {
         let arrival = Arrival::new(report.id, report.departed, received, report.size);
         let (refused, lost) = self.losses.judge(&arrival, &gap);
         self.bursts.add(self.now, &arrival, self.control.target);
-        if report.departed >= self.changed && report.departed <= self.now {
+        let target = self.control.target;
+        if report.departed >= self.changed
+            && report.departed <= self.now
+            && !self.round.pauses_after(&arrival, target)
+        {
+            if self.round.pauses_before(&arrival, target) {
+                self.drop_round();
+            }
             self.losses.refused += refused;
             self.losses.lost += lost;
             self.delay.add(&arrival);
             self.round.add(&arrival);
-            self.trains.add(&arrival, self.control.target);
+            self.trains.add(&arrival, target);
         }
+    }
+
+    /// Begins a round without ending the open one.
+    fn drop_round(&mut self) {
+        self.losses.clear();
+        self.delay.clear();
+        self.trains.end();
+        self.round = Round::new();
     }
 
     fn end_round(&mut self) {
@@ -291,6 +314,7 @@ impl Estimator {
         self.losses.clear();
         self.round = Round::new();
         self.changed = self.now;
+        (self.heard, self.silent) = (Some(self.now), false);
     }
 
     /// Handles a sender's clock that went back to `now`, which makes earlier times meaningless.
@@ -314,21 +338,22 @@ impl Estimator {
         self.stats
     }
 
-    /// Returns when [`timeout`](Self::timeout) is due: half a second or four
-    /// [`trip`](Stats::trip)s, whichever is longer, after the latest report of an arrival. Returns
-    /// `None` before the first arrival and after a timeout until the next one.
+    /// Returns when [`timeout`](Self::timeout) is due: four [`trip`](Stats::trip)s, but at least
+    /// half a second and at most ten seconds, after the latest report of an arrival. Returns `None`
+    /// before the first arrival and after a timeout until a round ends.
     pub fn poll_timeout(&self) -> Option<Time> {
-        let patience = (self.trip * 4).max(Duration::from_millis(500));
+        let patience = (self.trip * 4).clamp(PATIENCE.0, PATIENCE.1);
         self.heard.map(|heard| heard + patience)
     }
 
     /// Halves the target if `now` is at or past [`poll_timeout`](Self::poll_timeout).
     ///
-    /// A silence halves the target only once, because an idle sender also gets no reports.
+    /// A silence halves the target only once, because an idle sender also gets no reports. Another
+    /// one counts only after a round, because a sparse sender is silent after each packet.
     pub fn timeout(&mut self, now: Time) {
         if self.poll_timeout().is_some_and(|due| now >= due) {
             self.control.on_silence();
-            self.heard = None;
+            (self.heard, self.silent) = (None, true);
         }
     }
 }
