@@ -12,7 +12,8 @@ use crate::evaluate::EvaluateArgs;
 use crate::fit::FitArgs;
 use crate::kernel::KernelArgs;
 #[cfg(target_os = "linux")]
-use crate::link::{InitArgs, LinkArgs};
+use crate::link::InitArgs;
+use crate::link::LinkArgs;
 use crate::list::ListArgs;
 use crate::manual::CompletionsArgs;
 #[cfg(target_os = "linux")]
@@ -59,9 +60,8 @@ pub(crate) enum Command {
     /// Evaluate a scheme against RFC 9743, or search for the network where it harms CUBIC most.
     #[cfg(feature = "parquet")]
     Evaluate(EvaluateArgs),
-    /// Run a command behind an emulated link that logs why it lost each packet (Linux; root, except
-    /// with --udp).
-    #[cfg(target_os = "linux")]
+    /// Run a command behind an emulated link that logs why it lost each packet (root on Linux; with
+    /// --udp, anywhere).
     Link(Box<LinkArgs>),
     /// Send data to `whyloss recv` over TFRC, IFTP or RTP (Linux).
     #[cfg(target_os = "linux")]

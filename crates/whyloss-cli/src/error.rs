@@ -24,6 +24,10 @@ use crate::threads::MOST_JOBS;
 
 /// Explains why the command failed or did only part of its work.
 #[derive(Debug, thiserror::Error)]
+#[cfg_attr(
+    not(target_os = "linux"),
+    expect(dead_code, reason = "some commands need Linux")
+)]
 pub(crate) enum CliError {
     /// The names of the program's own algorithms are invalid.
     #[error(transparent)]
@@ -253,6 +257,10 @@ pub(crate) enum CliError {
     /// The links are invalid.
     #[error(transparent)]
     Link(#[from] Box<SpecError>),
+    /// Commands behind a link need Linux.
+    #[cfg(not(target_os = "linux"))]
+    #[error("commands behind a link need Linux; here, --udp forwards datagrams through one")]
+    OnlyUdp,
     /// The run behind a link failed.
     #[cfg(target_os = "linux")]
     #[error(transparent)]
@@ -442,6 +450,8 @@ impl CliError {
             Self::Kernel(_) | Self::Check(_) | Self::Unlike(_) | Self::NothingToWatch(_) => 1,
             #[cfg(not(all(feature = "kernel", target_os = "linux")))]
             Self::NoKernel => 1,
+            #[cfg(not(target_os = "linux"))]
+            Self::OnlyUdp => 2,
             // Shells use this exit code for a command that cannot be found.
             Self::Start(_) => 127,
             #[cfg(target_os = "linux")]

@@ -6,13 +6,13 @@
 //! | after [`stop_on_interrupt`] | sets the flag to finish; the second ends the process, exit code 130 |
 //!
 //! A write beyond the limit on the size of files fails instead of killing the process (SIGXFSZ).
+//! Windows has neither SIGHUP nor SIGXFSZ.
 
-use std::fs;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, LazyLock};
 
-use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+use signal_hook::consts::{SIGINT, SIGTERM};
 use signal_hook::flag::{register, register_conditional_shutdown};
 
 /// The exit code of an interrupted command, by the convention of shells: 128 + SIGINT.
@@ -28,7 +28,9 @@ pub(crate) fn end_on_interrupt() -> io::Result<()> {
         register_conditional_shutdown(signal, INTERRUPTED, Arc::clone(&IDLE))?;
     }
     // An empty handler suffices: the write then fails with an error.
-    register(SIGXFSZ, Arc::default()).map(drop)
+    #[cfg(unix)]
+    register(signal_hook::consts::SIGXFSZ, Arc::default())?;
+    Ok(())
 }
 
 /// Returns a flag that the first signal of [`requests`] sets. The second signal ends the process.
@@ -46,21 +48,34 @@ pub(crate) fn stop_on_interrupt() -> io::Result<Arc<AtomicBool>> {
 /// Returns the signals that request a stop. SIGHUP is one of them unless it is ignored: under
 /// `nohup`, the command outlives its terminal.
 pub(crate) fn requests() -> impl Iterator<Item = i32> {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let hangup = hears(&status, SIGHUP).then_some(SIGHUP);
-    [SIGINT, SIGTERM].into_iter().chain(hangup)
+    [SIGINT, SIGTERM].into_iter().chain(hangup())
+}
+
+#[cfg(unix)]
+fn hangup() -> Option<i32> {
+    use signal_hook::consts::SIGHUP;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    hears(&status, SIGHUP).then_some(SIGHUP)
+}
+
+#[cfg(not(unix))]
+fn hangup() -> Option<i32> {
+    None
 }
 
 /// Returns whether the process of this `/proc/self/status` does not ignore a signal; `false` if the
 /// text has no mask of ignored signals.
+#[cfg(unix)]
 fn hears(status: &str, signal: i32) -> bool {
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     ignored.is_some_and(|mask| mask & (1 << (signal - 1)) == 0)
 }
 
-#[cfg(test)]
+#[cfg(all(test, unix))]
 mod tests {
+    use signal_hook::consts::SIGHUP;
+
     use super::*;
 
     #[test]

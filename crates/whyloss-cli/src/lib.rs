@@ -33,7 +33,6 @@ mod evaluate;
 mod fit;
 mod interrupt;
 mod kernel;
-#[cfg(target_os = "linux")]
 mod link;
 mod list;
 mod live;
@@ -98,7 +97,6 @@ pub fn main(registry: &Registry) -> ExitCode {
         Command::Bench(args) => bench::run(args, out),
         Command::BenchChild(args) => bench::child::run(args, out),
         Command::Validate(args) => validate::run(args, out),
-        #[cfg(target_os = "linux")]
         Command::Link(args) => link::run_link(args, out),
         #[cfg(target_os = "linux")]
         Command::Send(args) => session::run_send(args),

@@ -4,30 +4,28 @@ use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::io::{IsTerminal as _, Write};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use whyloss::Duration;
-use whyloss_emulate::init::{self, Role};
 use whyloss_emulate::profiles::{self, PROFILES, Profile};
-use whyloss_emulate::spec::{self, Change, DOWN, Direction, HostPlan, Links, UP};
+use whyloss_emulate::spec::{self, Change, DOWN, Direction, Links, UP};
 use whyloss_emulate::summary::Summary;
-use whyloss_emulate::{Options, Snapshot, archive, run};
+use whyloss_emulate::{Snapshot, archive};
 use whyloss_sim::text::printable;
 
 use whyloss_study::report::renew;
 
 use crate::error::CliError;
-use crate::interrupt::{requests, stop_on_interrupt};
 use crate::nearest::nearest;
 
+#[cfg(target_os = "linux")]
+mod hosts;
 mod page;
 mod udp;
 
-/// The hidden subcommand that prepares a namespace and starts its command.
-pub(crate) const INIT: &str = "link-init";
+#[cfg(target_os = "linux")]
+pub(crate) use hosts::{InitArgs, run_init};
 
 // The rate and the delay of a link if neither an option nor a profile gives them.
 const DEFAULT_RATE: &str = "10mbit";
@@ -212,61 +210,15 @@ pub(crate) fn run_link(args: &LinkArgs, out: &mut dyn Write) -> Result<(), CliEr
     let links = links(args)?;
     match &args.udp {
         Some(ends) => udp::run(args, &links, ends),
-        None => run_hosts(args, &links),
+        #[cfg(target_os = "linux")]
+        None => hosts::run(args, &links),
+        #[cfg(not(target_os = "linux"))]
+        None => Err(CliError::OnlyUdp),
     }
 }
 
 fn duration(text: &str) -> Result<Duration, CliError> {
     spec::duration(text).map_err(|error| CliError::Link(error.into()))
-}
-
-fn run_hosts(args: &LinkArgs, links: &Links) -> Result<(), CliError> {
-    let hosts = hosts(args, links)?;
-    let mut options = Options {
-        log: args.log.clone(),
-        seed: args.seed,
-        late_bound: duration(&args.late_bound)?,
-        mtu: args.mtu,
-        internet: args.internet,
-        real_time: !args.no_real_time,
-        most_time: args.time.as_deref().map(duration).transpose()?,
-        init: run::init_by(INIT).map_err(CliError::Signal)?,
-        stop: Arc::new(AtomicBool::new(false)),
-    };
-    let outside = hosts.iter().any(|host| host.command.is_none());
-    if whyloss_emulate::become_root().map_err(CliError::Emulate)? && outside {
-        return Err(CliError::NeedsRoot);
-    }
-    options.stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    begin_log(args, links)?;
-    let mut view = View::start(args.live)?;
-    let done = whyloss_emulate::run(&links.plan(hosts), &options, &mut |snapshot| {
-        view.show(snapshot);
-    });
-    view.bar.finish_and_clear();
-    let done = done.map_err(CliError::Emulate)?;
-    report(args, links, &done.summary)?;
-    view.end(args.log.as_deref());
-    if options.stop.load(Ordering::Relaxed) {
-        return Err(CliError::Interrupted {
-            cut_short: Vec::new(),
-            not_run: Vec::new(),
-        });
-    }
-    if done.summary.is_faulty() {
-        return Err(CliError::Faulty);
-    }
-    let mut failed = done
-        .exits
-        .iter()
-        .filter_map(|(host, code)| Some((host, (*code)?)));
-    match failed.find(|(_, code)| *code != 0) {
-        Some((host, code)) => Err(CliError::Command {
-            host: host.clone(),
-            code,
-        }),
-        None => Ok(()),
-    }
 }
 
 /// Starts the log if `--log` is given, and removes the figures of an earlier run.
@@ -418,50 +370,6 @@ fn links(args: &LinkArgs) -> Result<Links, CliError> {
     links.map_err(|error| CliError::Link(error.into()))
 }
 
-fn hosts(args: &LinkArgs, links: &Links) -> Result<Vec<HostPlan>, CliError> {
-    let shell = |command: &OsString| vec!["sh".into(), "-c".into(), command.clone()];
-    if !args.at.is_empty() {
-        let host = |(name, command): &(String, String)| {
-            let leads = args.leads.is_empty() || args.leads.contains(name);
-            let node = links.node(name)?;
-            Ok(HostPlan {
-                name: name.clone(),
-                node,
-                command: Some(shell(&command.into())),
-                leads,
-            })
-        };
-        let hosts: Result<Vec<_>, spec::SpecError> = args.at.iter().map(host).collect();
-        return hosts.map_err(|error| CliError::Link(error.into()));
-    }
-    let (server, client) = match &args.both {
-        Some(both) => (Some(shell(&both[0])), shell(&both[1])),
-        None if args.command.is_empty() => return Err(CliError::NoCommand),
-        None => (None, args.command.clone()),
-    };
-    let (near, far) = links.ends();
-    let mut hosts = vec![HostPlan {
-        name: "server".into(),
-        node: near,
-        command: server,
-        leads: false,
-    }];
-    for number in 1..=args.clients {
-        let name = if args.clients == 1 {
-            "client".into()
-        } else {
-            format!("client-{number}")
-        };
-        hosts.push(HostPlan {
-            name,
-            node: far,
-            command: Some(client.clone()),
-            leads: true,
-        });
-    }
-    Ok(hosts)
-}
-
 /// The live view: a page, and lines on a terminal.
 struct View {
     bar: ProgressBar,
@@ -525,20 +433,4 @@ fn line(snapshot: &Snapshot<'_>, last: &mut (f64, Vec<u64>)) -> String {
         millis(late.p50_ns),
         millis(late.p99_ns)
     )
-}
-
-#[derive(Debug, Args)]
-pub(crate) struct InitArgs {
-    /// The role of this process, as [`Role::parse`] reads it.
-    role: String,
-    /// The command to start.
-    #[arg(last = true)]
-    command: Vec<OsString>,
-}
-
-pub(crate) fn run_init(args: &InitArgs) -> Result<u8, CliError> {
-    let role = Role::parse(&args.role).ok_or(CliError::NoCommand)?;
-    let again = run::init_by(INIT).map_err(CliError::Signal)?;
-    init::may_play(role).map_err(CliError::NotFirst)?;
-    init::play(role, &again, &args.command, requests()).map_err(CliError::Start)
 }

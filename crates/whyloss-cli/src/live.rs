@@ -4,7 +4,6 @@
 //! JSON string. A script at the end of the page shows the new version. Both are small enough to be
 //! served with the standard library.
 
-#[cfg(target_os = "linux")]
 pub(crate) mod history;
 
 use std::io::{self, BufRead, BufReader, Read, Write};

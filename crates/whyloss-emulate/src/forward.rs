@@ -48,6 +48,7 @@ pub(crate) struct Due {
     pub(crate) taken: bool,
 }
 
+#[cfg(target_os = "linux")]
 impl Due {
     /// Returns the IP packet.
     pub(crate) fn data(&self) -> &[u8] {

@@ -12,7 +12,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use nix::time::{ClockId, clock_gettime};
 use rayon::ThreadPoolBuilder;
 use rayon::prelude::*;
 use whyloss_sim::{Needs, Shortcut, Simulation};
@@ -180,9 +179,17 @@ fn now() -> Instant {
 }
 
 /// Returns the CPU time of all threads of this process, in seconds.
+#[cfg(unix)]
 fn cpu_seconds() -> io::Result<f64> {
+    use nix::time::{ClockId, clock_gettime};
     let time = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
     Ok(time.tv_sec() as f64 + time.tv_nsec() as f64 / 1e9)
+}
+
+#[cfg(not(unix))]
+fn cpu_seconds() -> io::Result<f64> {
+    let why = "bench reads the CPU time of a process, which it can on Unix alone";
+    Err(io::Error::new(io::ErrorKind::Unsupported, why))
 }
 
 /// Returns the peak memory of this process in RAM, as Linux reports it.

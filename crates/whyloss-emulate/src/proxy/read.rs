@@ -7,7 +7,7 @@ use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::AsRawFd as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::SyncSender;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::{thread, time};
 
 use crate::rests::Rests;
@@ -154,7 +154,9 @@ fn receive(
     // Readers that wait for a datagram keep no buffers from others.
     socket.peek(&mut [0])?;
     // If another reader panicked, the buffers are still valid.
-    let mut buffers = buffers.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut buffers = buffers
+        .lock()
+        .unwrap_or_else(std::sync::PoisonError::into_inner);
     let mut headers = MultiHeaders::<SockaddrStorage>::preallocate(buffers.len(), None);
     let mut slices: Vec<_> = buffers
         .iter_mut()
