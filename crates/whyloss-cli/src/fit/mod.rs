@@ -225,22 +225,33 @@ pub(crate) fn run(args: &FitArgs, out: &mut dyn Write) -> Result<(), CliError> {
     if args.judge {
         judge(&found, &others.trials, args.seed, out)?;
     }
-    if let Some(dir) = &args.out {
-        study::renew(dir).map_err(CliError::Out)?;
-        let title = args.inputs[0]
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let (html, figures) = page::page(&one_line(&title), &own, &found, &tested, args.seed);
-        for figure in &figures {
-            study::write(
-                dir,
-                &format!("{}.svg", figure.name),
-                &study::svg::render(figure),
-            )?;
-        }
-        study::write(dir, "index.html", &html)?;
+    args.out
+        .as_deref()
+        .map_or(Ok(()), |dir| write_page(dir, args, &own, &found, &tested))
+}
+
+/// Writes the page and its figures.
+fn write_page(
+    dir: &Path,
+    args: &FitArgs,
+    recording: &Recording,
+    found: &Fit,
+    tested: &Check,
+) -> Result<(), CliError> {
+    study::renew(dir).map_err(CliError::Out)?;
+    let title = args.inputs[0]
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let (html, figures) = page::page(&one_line(&title), recording, found, tested, args.seed);
+    for figure in &figures {
+        study::write(
+            dir,
+            &format!("{}.svg", figure.name),
+            &study::svg::render(figure),
+        )?;
     }
+    study::write(dir, "index.html", &html)?;
     Ok(())
 }
 

@@ -332,8 +332,10 @@ mod tests {
         assert!(error("received\n").contains("no row"));
         assert!(error("a,b\n1,1\n").contains("the columns are a, b"));
         assert!(error("").contains("the table is empty"));
-        let eight_bits: String = (0..600).map(|n| format!("{}\n", n % 256)).collect();
-        let wraps = error(&format!("number\n{eight_bits}"));
+        let eight_bits = (0..600).fold("number\n".to_owned(), |rows, n| {
+            rows + &(n % 256).to_string() + "\n"
+        });
+        let wraps = error(&eight_bits);
         assert!(wraps.contains("a counter of few bits"), "{wraps}");
         let named = Table::read("link\n01\n".as_bytes(), Some("lnik")).unwrap_err();
         assert!(named.contains("no column is called `lnik`"), "{named}");
