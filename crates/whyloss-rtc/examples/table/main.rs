@@ -123,7 +123,7 @@ fn cells(outcome: &Outcome, goal: f64) -> [String; 4] {
 
 fn table() -> String {
     let mut text = String::from(
-        "| path | used (%): whyloss, GCC | lost (%): whyloss, GCC | queue (ms): whyloss, GCC | to converge (s): whyloss, GCC |\n|---|---|---|---|---|\n",
+        "| path | used (%): whyloss/GCC | lost (%): whyloss/GCC | queue (ms): whyloss/GCC | to converge (s): whyloss/GCC |\n|---|---|---|---|---|\n",
     );
     for row in rows() {
         let goal = row.path.capacity_at(row.duration);
@@ -133,7 +133,7 @@ fn table() -> String {
             .map(|peer| cells(&run::run(&row.path, row.duration, 1, peer), goal));
         let _ = write!(text, "| {} |", row.name);
         for (ours, gcc) in ours.into_iter().zip(gcc) {
-            let _ = write!(text, " {ours}, {gcc} |");
+            let _ = write!(text, " {ours}/{gcc} |");
         }
         text.push('\n');
     }
