@@ -62,12 +62,11 @@ impl Way<'_> {
 #[cfg(target_os = "linux")]
 const MOST_BYTES: usize = 65_507;
 
-#[cfg(test)]
+#[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
 
     /// Datagrams that leave together arrive separately, whole and in order.
-    #[cfg(target_os = "linux")]
     #[test]
     fn together_and_apart() {
         let receiver = UdpSocket::bind("127.0.0.1:0").unwrap();

@@ -281,7 +281,7 @@ fn results(outcomes: &[Outcome], scheme: &Contender) -> String {
         if let (Some(share), Some(cubic), Some(harm), Some(worst)) = (share, cubic, harm, worst) {
             let _ = writeln!(
                 text,
-                "Over {title}, `{name}` receives {share:.2} times the packets of `{base}` that knows every cause (*told*; plain CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, {worst:.1} % at worst.\n"
+                "Over {title}, `{name}` receives {share:.2} times the packets of a `{base}` that knows every cause (*told*; plain CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, {worst:.1} % at worst.\n"
             );
         }
     }

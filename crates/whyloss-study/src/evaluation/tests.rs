@@ -104,9 +104,9 @@ fn the_document_opens_with_the_result() {
         cell("harm, worst", "whyloss", 8.61),
     ]);
     let text = report::document(&[overview], &setting("whyloss"), "x");
-    let result = "```\n\nOver TCP, `whyloss` receives 0.82 times the packets of a copy that knows the \
-                  cause of every loss (CUBIC: 0.73). Without channel losses, it takes 1.4 % from \
-                  a plain flow on average, and 8.6 % at worst.\n\n## ";
+    let result = "```\n\nOver TCP, `whyloss` receives 0.82 times the packets of a `cubic` that knows \
+                  every cause (*told*; plain CUBIC: 0.73). Without channel losses, it takes 1.4 % \
+                  from a plain flow on average, 8.6 % at worst.\n\n## ";
     assert!(text.contains(result), "{text}");
 }
 
