@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 /**
- * The version of this interface, which `init` compares.
+ * The version of this interface. `init` rejects any other.
  */
 #define WHYLOSS_ABI 1
 

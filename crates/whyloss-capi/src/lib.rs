@@ -37,7 +37,7 @@ use core::ffi::c_char;
 
 pub use held::Status;
 
-/// The version of this interface, which `init` compares.
+/// The version of this interface. `init` rejects any other.
 pub const ABI: u32 = 1;
 
 /// The cause of a loss.

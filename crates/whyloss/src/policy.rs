@@ -97,6 +97,7 @@ pub struct UnderPolicy<C = AnyController> {
     policy: WirelessPolicy,
     spares_losses: bool,
     kept_window: bool,
+    own_cause: Option<Cause>,
 }
 
 impl<C: Controller> UnderPolicy<C> {
@@ -107,6 +108,7 @@ impl<C: Controller> UnderPolicy<C> {
             policy,
             spares_losses: false,
             kept_window: false,
+            own_cause: None,
         }
     }
 
@@ -131,6 +133,12 @@ impl<C: Controller> UnderPolicy<C> {
     /// window still has to cut it.
     pub fn kept_window(&self) -> bool {
         self.kept_window
+    }
+
+    /// Returns the cause that the controller assigned to the last loss event, if it decided and
+    /// weighs causes itself ([`Controller::own_cut`]): wireless if it cut nothing.
+    pub fn own_cause(&self) -> Option<Cause> {
+        self.own_cause
     }
 
     /// Reports that a packet leaves, see [`Controller::on_sent`].
@@ -160,10 +168,20 @@ impl<C: Controller> UnderPolicy<C> {
                 self.controller.set_window(window, window);
             }
         }
-        self.kept_window = self.controller.own_cut().map_or(
-            matches!(policy, WirelessPolicy::Keep | WirelessPolicy::KeepWindow),
-            |cut| cut == 0,
-        );
+        self.own_cause = self.cause_by(policy);
+        self.kept_window = self.own_cause == Some(Cause::Wireless)
+            || matches!(policy, WirelessPolicy::Keep | WirelessPolicy::KeepWindow);
+    }
+
+    /// Returns the controller's own cause of a loss event under this policy.
+    fn cause_by(&self, policy: WirelessPolicy) -> Option<Cause> {
+        let cut = match policy {
+            WirelessPolicy::AsCongestion | WirelessPolicy::KeepUnlessQueued(_) => {
+                self.controller.own_cut()?
+            }
+            _ => return None,
+        };
+        Some(Cause::wireless_if(cut == 0))
     }
 
     /// Reports marks as congestion under every policy, see [`Controller::on_mark`].
@@ -205,6 +223,7 @@ impl<C: Controller> UnderPolicy<C> {
             }
         };
         self.controller.on_timeout(loss);
+        self.own_cause = self.cause_by(policy);
         let mut window = self.controller.window();
         let persistent = loss.detection == Detection::PersistentCongestion && window < two;
         if persistent {

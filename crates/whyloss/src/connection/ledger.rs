@@ -200,7 +200,7 @@ impl Ledger {
     }
 
     /// Adds packets with a total of `bytes` that leave at `left`, the last with number `last`.
-    /// Returns the offset of the first byte.
+    /// Returns the offset of the first byte. A stack that names lost packets must add each alone.
     pub(super) fn push(&mut self, left: Time, bytes: u64, last: u64) -> u64 {
         if self.entries.len() >= self.most {
             self.forget_oldest();

@@ -106,7 +106,7 @@ pub struct Connection<S = Classifier, C = AnyController> {
 #[non_exhaustive]
 pub struct Verdict {
     /// The cause that the classifier found, or the controller if it weighs causes itself
-    /// (`whyloss`). The controller then cuts a part: less than half means wireless.
+    /// (`whyloss`): wireless if it cuts nothing.
     pub cause: Cause,
     /// The odds of congestion, p/(1 − p) for probability p; `None` if the classifier does not
     /// estimate them, and always for `whyloss`.

@@ -93,7 +93,7 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
 
     /// Handles a loss event, a timeout or persistent congestion, and returns the cause assigned to
     /// it. A controller that weighs causes itself (`whyloss`) replaces the classifier's verdict:
-    /// wireless if its cut is below half of a full one.
+    /// wireless if it cuts nothing, as in the kernel.
     pub fn on_loss(&mut self, loss: &LossEvent) -> Cause {
         let cause = self.classifier.on_loss(loss);
         // A repeated timeout belongs to the loss event of the first one.
@@ -105,8 +105,7 @@ impl<S: SenderClassifier, C: Controller> CongestionControl<S, C> {
         } else {
             self.control.on_loss(loss, cause);
         }
-        let own = self.control.controller().own_cut();
-        own.map_or(cause, |cut| Cause::wireless_if(cut < 500))
+        self.control.own_cause().unwrap_or(cause)
     }
 
     /// Handles an ECN-CE mark that the peer reports. It is never spurious, so earlier loss events
