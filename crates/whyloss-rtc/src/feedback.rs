@@ -21,8 +21,8 @@
 //! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
 //! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
 //!
-//! Without [`with_ssrc`](Session::with_ssrc), a session ignores RFC 8888 feedback on several streams,
-//! because each stream has its own numbers.
+//! Without [`with_ssrc`](Session::with_ssrc), a session ignores RFC 8888 feedback from the second
+//! stream on, because each stream has its own numbers.
 //!
 //! Numbers wrap at 2¹⁶. A number refers to the latest packet sent with it, so feedback may be up to
 //! 8,191 packets old.
@@ -40,8 +40,8 @@ const BATCH: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Session<E = Estimator> {
     estimator: E,
-    /// The stream of RFC 8888 to read; `None` for the only one.
-    ssrc: Option<u32>,
+    /// The stream of RFC 8888 to read.
+    stream: Stream,
     /// The extended number, departure and size of each packet.
     sent: Box<[(u64, Time, u32)]>,
     /// The latest number that left, extended past every wrap-around.
@@ -49,6 +49,34 @@ pub struct Session<E = Estimator> {
     transport: Clock,
     report: Clock,
     batch: Vec<Report>,
+}
+
+/// The stream whose reports count, by its SSRC.
+#[derive(Clone, Copy, Debug)]
+enum Stream {
+    /// The only one, of which no report came yet.
+    Unknown,
+    /// The only one so far.
+    First(u32),
+    /// There are several, and the user named none.
+    Several,
+    /// The one that the user named.
+    Named(u32),
+}
+
+impl Stream {
+    /// Learns that a stream is reported.
+    fn sees(&mut self, ssrc: u32) {
+        *self = match *self {
+            Self::Unknown => Self::First(ssrc),
+            Self::First(first) if first != ssrc => Self::Several,
+            known => known,
+        };
+    }
+
+    fn is(self, ssrc: u32) -> bool {
+        matches!(self, Self::First(own) | Self::Named(own) if own == ssrc)
+    }
 }
 
 /// Extends a receiver's clock that wraps after a period.
@@ -84,7 +112,7 @@ impl<E: Bandwidth> Session<E> {
         let clock = |period| Clock { period, last: None };
         Self {
             estimator,
-            ssrc: None,
+            stream: Stream::Unknown,
             sent: vec![(u64::MAX, Time::ZERO, 0); RING as usize].into_boxed_slice(),
             latest: None,
             transport: clock(REFERENCE << 24),
@@ -98,7 +126,7 @@ impl<E: Bandwidth> Session<E> {
     #[must_use]
     pub fn with_ssrc(self, ssrc: u32) -> Self {
         Self {
-            ssrc: Some(ssrc),
+            stream: Stream::Named(ssrc),
             ..self
         }
     }
@@ -140,10 +168,10 @@ impl<E: Bandwidth> Session<E> {
                 reports += self.on_twcc(now, &twcc);
             }
         }
-        if let Some(ssrc) = self.ssrc.or_else(|| only_stream(bytes)) {
-            for report in rfc8888::reports(bytes) {
-                reports += self.on_ccfb(now, &report, ssrc);
-            }
+        let streams = rfc8888::reports(bytes).flat_map(|report| report.streams());
+        streams.for_each(|stream| self.stream.sees(stream.ssrc));
+        for report in rfc8888::reports(bytes) {
+            reports += self.on_ccfb(now, &report);
         }
         reports
     }
@@ -171,10 +199,10 @@ impl<E: Bandwidth> Session<E> {
         reports
     }
 
-    fn on_ccfb(&mut self, now: Time, report: &rfc8888::Report<'_>, ssrc: u32) -> usize {
+    fn on_ccfb(&mut self, now: Time, report: &rfc8888::Report<'_>) -> usize {
         let told = self.report.read(report.at);
-        let mut reports = 0;
-        for stream in report.streams().filter(|stream| stream.ssrc == ssrc) {
+        let (mut reports, own) = (0, self.stream);
+        for stream in report.streams().filter(|stream| own.is(stream.ssrc)) {
             for (place, arrival) in (0_u16..).zip(stream.packets()) {
                 let fate = arrival.map_or(Fate::Lost(None), |arrival| {
                     let at = arrival.before.map(|before| told.saturating_sub(before));
@@ -214,13 +242,6 @@ impl<E: Bandwidth> Session<E> {
         self.estimator.on_reports(now, &self.batch);
         self.batch.clear();
     }
-}
-
-/// Returns the SSRC of the streams that a compound packet reports, if it is the same for all.
-fn only_stream(bytes: &[u8]) -> Option<u32> {
-    let mut streams = rfc8888::reports(bytes).flat_map(|report| report.streams());
-    let first = streams.next()?.ssrc;
-    streams.all(|stream| stream.ssrc == first).then_some(first)
 }
 
 #[cfg(test)]
@@ -273,6 +294,11 @@ mod tests {
         let one_by_one = [report(&[sound]), report(&[video])].concat();
         assert_eq!(session().on_rtcp(at(200), &one_by_one), 0);
         assert_eq!(session().on_rtcp(at(200), &report(&[video])), 2);
+        let mut alone = session();
+        assert_eq!(alone.on_rtcp(at(200), &report(&[video])), 2);
+        for other in [sound, video] {
+            assert_eq!(alone.on_rtcp(at(300), &report(&[other])), 0);
+        }
         assert_eq!(session().on_rtcp(at(200), &report(&[video, [2, 5]])), 4);
         for bytes in [both, one_by_one] {
             assert_eq!(session().with_ssrc(2).on_rtcp(at(200), &bytes), 2);

@@ -248,7 +248,8 @@ impl Estimator {
     }
 
     fn on_arrival(&mut self, report: &Report, received: Option<Time>, ecn: Ecn) {
-        if !self.silent {
+        if !self.silent || received.is_none() {
+            // Arrivals without times end no round, so they count at once.
             self.heard = Some(self.now);
         }
         let Some(gap) = self.fates.arrived(report.id) else {
