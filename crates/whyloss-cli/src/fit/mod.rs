@@ -372,7 +372,7 @@ fn toml(
         writeln!(out, "# {}", one_line(note))?;
     }
     let verdict = if tested.rejects() {
-        "the simplest, though the tests reject all,"
+        "the simplest, though a test rejects it,"
     } else {
         "the simplest that passes the tests and"
     };

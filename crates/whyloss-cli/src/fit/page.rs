@@ -26,7 +26,7 @@ pub(super) fn page(
     let mut page = Page::new(&format!("A channel fitted to {name}"));
     page.section("channel", "Channel");
     let verdict = if tested.rejects() {
-        "The tests reject all models near the best held-out likelihood; the simplest of them is"
+        "A test rejects the chosen model. Of those near the best held-out likelihood, the simplest is"
     } else {
         "The simplest model that the data do not reject is"
     };

@@ -4,7 +4,7 @@
 //! delay           d = base + J, J drawn for each packet (`whyloss_link::jitter`)
 //! exponential     J ≥ 0, mean m                      m = mean of d − min d
 //! uniform         0 ≤ J ≤ 2m                         m = (max d − min d)/2
-//! Pareto          J ≥ x = m·(a − 1)/a, shape a       d − min d: density a/x·(1 + y/x)^−(a + 1)
+//! Pareto          J ≥ x = m·(a − 1)/a, shape a       y = d − min d has density a/x·(1 + y/x)^−(a + 1)
 //! ```
 //!
 //! Estimates have maximum likelihood; each distribution begins at the shortest delay. Ten blocks

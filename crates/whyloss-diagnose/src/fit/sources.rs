@@ -348,6 +348,9 @@ fn cause(flow: &Flow, index: usize) -> Option<Cause> {
 pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     let mut recording = Recording::default();
     let (mut congested, mut unclear, mut lost_by_link) = (0, [0, 0], 0);
+    // Where such flows lose packets, the losses are those before the point of capture.
+    let mut flows = diagnosis.flows.iter();
+    let is_behind = flows.any(|flow| flow.unseen().is_some() && !flow.losses.is_empty());
     for flow in &diagnosis.flows {
         let packets = flow.counts.data_packets as usize;
         if packets > MOST_PACKETS {
@@ -358,7 +361,7 @@ pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
             recording.notes.push(note);
         };
         if flow.losses.is_empty() {
-            if let Some(what) = flow.unseen() {
+            if let Some(what) = flow.unseen().filter(|_| !is_behind) {
                 leave_out(what);
                 continue;
             }
@@ -399,6 +402,10 @@ pub fn diagnosed(diagnosis: &Diagnosis) -> Recording {
     }
     if recording.trials.is_empty() {
         return recording;
+    }
+    if is_behind {
+        let note = "flows do not tell what was lost behind the point of capture";
+        recording.notes.push(note.to_owned());
     }
     recording.notes.push(format!(
         "causes are verdicts of `whyloss diagnose`, not the truth; {congested} losses to congestion are left out"
