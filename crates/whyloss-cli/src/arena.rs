@@ -52,7 +52,7 @@ pub(crate) struct ArenaArgs {
     /// Queue discipline of the bottleneck links.
     #[arg(long, value_enum, default_value_t = Discipline::Drawn)]
     queue: Discipline,
-    /// Let lossy links retransmit a lost packet after 8 ms, at most 7 times per packet in total.
+    /// Let lossy links retransmit lost packets, 8 ms apart, with at most 7 tries per packet.
     #[arg(long)]
     arq: bool,
     /// Enable ECN: all flows are ECN-capable, and RED, CoDel, FQ-CoDel and PIE mark packets instead

@@ -14,6 +14,7 @@ use whyloss_sim::scenario::recorded::{self, Recorded};
 use crate::error::CliError;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Example: whyloss list --format json")]
 pub(crate) struct ListArgs {
     /// Output format.
     #[arg(long, value_enum, default_value_t = Format::Table)]

@@ -52,7 +52,7 @@ struct Which {
     /// Experiments from `whyloss list`, or a directory with the `paper.toml` of your own paper.
     #[arg(value_name = "ID")]
     ids: Vec<String>,
-    /// Run every experiment of one paper, such as `cen`.
+    /// Run every experiment of one paper: `bal`, `cen`, `ela`, `mar` or `mil`.
     #[arg(long)]
     paper: Option<String>,
     /// Run every simulated experiment of all papers.

@@ -25,8 +25,8 @@ struct FlowArgs {
     /// "rtp", late = "100 ms" }'. Give `send` and `recv` the same kind.
     #[arg(long, value_name = "TRANSPORT", default_value = "tfrc")]
     transport: String,
-    /// Loss classifier from `whyloss list`: a receiver classifier with TFRC, which runs in `recv`,
-    /// or a sender classifier with IFTP, which runs in `send`.
+    /// Loss classifier from `whyloss list`. With TFRC, give a receiver classifier to `recv`; with
+    /// IFTP, a sender classifier to `send`. The other end ignores it.
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
     /// Use UDP-Lite instead of UDP, so that the kernel verifies only the covered part of a packet.
@@ -110,7 +110,8 @@ pub(crate) struct RecvArgs {
     /// counted, and the command exits with 1.
     #[arg(long, value_name = "SIZE", default_value = "1GiB")]
     out_limit: String,
-    /// Keep accepting sessions after the first, one at a time, even if one fails.
+    /// Keep accepting sessions after the first, one at a time, even if one fails. Each session
+    /// empties the --out file.
     #[arg(long)]
     keep: bool,
     /// Serve a page on localhost that shows rate and losses live, and print its address.

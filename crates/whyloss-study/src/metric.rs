@@ -1,5 +1,5 @@
-//! Evaluates a metric: an expression that reduces a run to one number. Papers, plans and sweeps share
-//! the syntax. For example, `jain(delivered)` is Jain's index of the flows' delivered packets.
+//! Evaluates a metric: an expression that reduces a run to one number. Papers, plans and sweeps
+//! share the syntax. For example, `jain(delivered)` is Jain's index of the flows' delivered packets.
 //!
 //! ```text
 //! delivered  lost.wireless  gaps.mc  delay.mean_ms  …   of each selected flow: keys of
@@ -14,8 +14,8 @@
 //! min  max  sqrt  floor
 //! ```
 //!
-//! Without `@`, an expression covers all flows but background traffic. `@` and a name select that flow, or
-//! else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by flow. A
+//! Without `@`, an expression covers all flows but background traffic. `@` and a name select that
+//! flow, or else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by flow. A
 //! metric without a value, such as a share of zero packets, leaves the whole expression without
 //! one.
 //!

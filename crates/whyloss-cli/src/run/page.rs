@@ -55,7 +55,7 @@ pub(super) fn write(
     report::write(dir, "index.html", &html)
 }
 
-/// Returns the HTML page. Without a directory, it holds its figures itself.
+/// Returns the HTML page with its figures. Also writes each figure to `dir`, if given.
 pub(super) fn render(
     dir: Option<&Path>,
     scenario: &Scenario,

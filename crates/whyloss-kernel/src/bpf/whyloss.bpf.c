@@ -2,8 +2,9 @@
 /* Whyloss: classifies each loss with the library's trees, over the kernel's own CUBIC.
  *
  * Signals (signals.h), odds (trees.h), evidence (evidence.h), cuts (cut.h) and the answer
- * (response.h) are the same numbers as in the library. One thing differs: if the kernel undoes a
- * reduction because the loss was spurious, the loss stays in the evidence. The library forgets it.
+ * (response.h) are the same numbers as in the library. If the kernel undoes a
+ * reduction because the loss was spurious, the loss stays in the evidence; the library forgets it.
+ * docs/guides/kernel.md lists all differences.
  */
 #include "cubic.h"
 #include "response.h"

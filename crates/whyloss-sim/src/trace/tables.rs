@@ -131,7 +131,7 @@ pub const LOSSES: Table = Table {
         packets("sequence", SEQUENCE),
         word("where", "the link's name in the scenario, or the name of the sink's node"),
         word("truth", "`congestion` or `wireless`"),
-        word("verdict", "verdict of the flow's classifier, at the receiver (TFRC) or the sender (TCP, IFTP); missing if there is none").optional(),
+        word("verdict", "verdict of the flow's classifier, at the receiver (TFRC) or the sender (TCP, QUIC, IFTP); missing if there is none").optional(),
         seconds("verdict_time_s", "time of the event that revealed the loss: an arrival (TFRC), a duplicate acknowledgement or a timeout (TCP, IFTP); missing without `verdict`").optional(),
         seconds("sent_s", "departure of the packet from its source"),
     ],

@@ -39,7 +39,7 @@ impl Carrier {
     }
 }
 
-/// Reports a name that no scheme, controller or classifier has.
+/// The error for a name that no scheme, controller or classifier has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unknown(String);
 

@@ -1,5 +1,5 @@
-//! Runs ns-3 for a comparison: a program that is compiled once and kept, with several runs per
-//! process.
+//! Runs ns-3 for a comparison. Its program is compiled once and cached; one process does several
+//! runs.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -3,10 +3,11 @@
 //! An algorithm of this project (2026). `docs/reference/scheme.md` explains it, with results and
 //! limits.
 //!
-//! A packet that met an empty queue was not dropped by it, whatever the odds. RED and PIE drop by
-//! past averages, though, and TCP takes few samples during recovery. For a, one low sample is
-//! therefore not enough: half of all bytes must have met an empty queue (e). In the first slow
-//! start, a queue drops packets if the window grows while the delivered rate does not (u).
+//! Letters in parentheses are defined below. An empty queue did not drop the packet, whatever the
+//! odds say. RED and PIE drop by past averages, though, and TCP takes few samples during recovery.
+//! So one low sample is not enough for a cut of 0: half of the recent bytes must have met an empty
+//! queue, or a quarter if the losses are blind (e). In the first slow start, a queue drops packets
+//! if the window grows while the delivered rate does not (u).
 //!
 //! If some losses meet an empty queue (ρ), the channel loses packets, and L decides about the
 //! others. If no queue was seen, the cause can be a buffer of a few packets, a policer, many flows
