@@ -171,11 +171,12 @@ impl Transfer {
                 seconds => format!(" -O {seconds}"),
             };
             let report = quoted(&directory.join(format!("flow-{index}.json")));
-            // The server may not listen yet, so the client tries 200 times in 20 s.
+            // The server may not listen yet, so the client tries 200 times in 20 s. With `-J`, some
+            // versions of iperf3 exit with 0 even then.
             let _ = write!(
                 client,
-                "( n=0; until iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report} || \
-                 [ $n = 200 ] || ! grep -q 'Connection refused' {report}; do n=$((n + 1)); sleep 0.1; done ) & ",
+                "( n=0; while iperf3 -c $WHYLOSS_SERVER -p {port} -t {} -C {control}{segment}{omit} -J >{report}; \
+                 grep -q 'Connection refused' {report} && [ $n != 200 ]; do n=$((n + 1)); sleep 0.1; done ) & ",
                 self.seconds
             );
         }
