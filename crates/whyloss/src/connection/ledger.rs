@@ -69,8 +69,6 @@ pub(super) struct Ledger {
     meter: Option<Box<DeliveryRate>>,
     sent: u64,
     last: Option<u64>,
-    /// The lowest number that a packet outside the mixed entries can have.
-    floor: u64,
     /// Leading entries whose numbers need not increase: a handshake uses several packet-number
     /// spaces.
     mixed: usize,
@@ -166,21 +164,12 @@ impl Ledger {
         let Some(entry) = self.entries.pop_front() else {
             return;
         };
-        self.raise_floor(&entry);
+        self.mixed = self.mixed.saturating_sub(1);
         self.open -= entry.open();
         if let Some(meter) = &mut self.meter
             && let Some(mut snapshot) = self.snapshots.pop_front()
         {
             meter.on_spared_loss(&mut snapshot.split(entry.open() as u32));
-        }
-    }
-
-    /// Updates the bounds of numbers after the oldest entry has left the ledger.
-    fn raise_floor(&mut self, oldest: &Entry) {
-        if self.mixed > 0 {
-            self.mixed -= 1;
-        } else {
-            self.floor = oldest.last.saturating_add(1);
         }
     }
 
@@ -208,13 +197,8 @@ impl Ledger {
         let offset = self.sent;
         self.sent += bytes;
         self.open += bytes;
-        match self.last {
-            None => self.floor = last,
-            Some(before) if last <= before => {
-                self.mixed = self.entries.len();
-                self.floor = 0;
-            }
-            _ => {}
+        if self.last.is_some_and(|before| last <= before) {
+            self.mixed = self.entries.len();
         }
         self.last = Some(last);
         if let Some(meter) = &mut self.meter {
@@ -319,8 +303,11 @@ impl Ledger {
             let entry = &self.entries[index];
             entry.last >= number && entry.open() > 0
         };
-        let rising = Some(self.holding(number))
-            .filter(|&index| number >= self.floor && index < self.entries.len());
+        let rising = Some(self.holding(number)).filter(|&index| {
+            // The numbers below the oldest entry's are unknown, so it holds its own alone.
+            let entry = self.entries.get(index);
+            entry.is_some_and(|entry| index > self.mixed || entry.last == number)
+        });
         let index = (0..self.mixed).chain(rising).find(holds)?;
         Some(self.lose(index, bytes))
     }
@@ -419,7 +406,7 @@ impl Ledger {
         while self.entries.front().is_some_and(|entry| entry.open() == 0)
             && let Some(entry) = self.entries.pop_front()
         {
-            self.raise_floor(&entry);
+            self.mixed = self.mixed.saturating_sub(1);
             acked += entry.acked;
             if entry.batch == self.batch {
                 sacked -= entry.fresh;
