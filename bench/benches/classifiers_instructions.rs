@@ -25,12 +25,13 @@ const BUDGET: u64 = 250;
 /// The limit for the trees at either end, which update many signals and evaluate dozens of trees at
 /// each loss. The goal of 10 ns does not apply to them.
 const BUDGET_OF_TREES: u64 = 400;
-/// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC.
-const BUDGET_OF_SCHEME: u64 = 400;
+/// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC. The
+/// goal is 400; keeping the evidence before each loss, in case it was spurious, takes 8 more.
+const BUDGET_OF_SCHEME: u64 = 410;
 
 /// The limit per reported packet of the media estimator, which evaluates the trees at each loss, and
-/// looks at each packet for bursts of a pacer.
-const BUDGET_OF_MEDIA: u64 = 600;
+/// looks at each packet for bursts of a pacer and for pauses of the sender.
+const BUDGET_OF_MEDIA: u64 = 615;
 /// The number of packets per report.
 const BATCH: u64 = 50;
 

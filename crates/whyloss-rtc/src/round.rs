@@ -16,16 +16,19 @@
 use whyloss::receiver::Arrival;
 use whyloss::{Duration, Time};
 
-/// The longest gap between departures, in s, that is never a pause.
-const GAP: f64 = 1.0;
+/// The longest gap between departures that is never a pause.
+const GAP: Duration = Duration::from_secs(1);
 /// The share of the target below which longer gaps are pauses.
 const SHARE: f64 = 0.25;
 
 /// Returns whether the sender paused in a gap between packets with these numbers.
 fn is_pause(gap: Duration, numbers: (u64, u64), size: u32, target: f64) -> bool {
+    if gap <= GAP {
+        return false;
+    }
     let packets = numbers.1.saturating_sub(numbers.0).max(1) as f64;
     let slowest = 8.0 * f64::from(size) / (SHARE * target);
-    gap.as_secs_f64() > packets * slowest.max(GAP)
+    gap.as_secs_f64() > packets * slowest.max(GAP.as_secs_f64())
 }
 
 #[derive(Clone, Debug)]

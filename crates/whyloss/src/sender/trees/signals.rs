@@ -233,9 +233,8 @@ impl Signals {
     /// Updates the signals with an acknowledgement that moves the left edge.
     #[inline]
     fn advance(&mut self, ack: &AckEvent) -> Heard {
-        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
         let turned = if ack.now >= self.next_end {
-            self.turn(ack.now, sample.is_some())
+            self.turn(ack)
         } else {
             0
         };
@@ -249,6 +248,7 @@ impl Signals {
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.raise(parts(window));
+        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
         if let Some(rtt) = sample {
             self.sample(rtt.as_nanos(), window);
             if !ack.in_recovery {
@@ -275,7 +275,8 @@ impl Signals {
     /// Begins new buckets of the extrema whose time has ended. Returns how many buckets of the long
     /// time have passed.
     #[cold]
-    fn turn(&mut self, now: Time, sampled: bool) -> u8 {
+    fn turn(&mut self, ack: &AckEvent) -> u8 {
+        let (now, sampled) = (ack.now, ack.rtt.is_some_and(|rtt| rtt > Duration::ZERO));
         if self.acks == 0 {
             self.ends = [now.later(SHORT), now.later(LONG)];
             self.next_end = self.ends[0];
