@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! rott      ns, receive stamp − send stamp of one packet; the clocks need not agree
-//! low, mean the smallest and the mean rott of each half of a round, over its latest 32 packets at most
-//! queue     = min(low − lowest low, mean − lowest mean) of the second half − 4·σ/√n, or 0 if that is negative, s;
-//!           lowest over the last 5 to 10 s
-//! trend     slope of rott over the time of departure, least squares over the round, s per s; 0 if it is within
-//!           two standard errors, or of fewer than four packets; σ is the deviation from that line, n the packets
-//!           of half a round
+//! low, mean the smallest and the mean rott of each half of a round, over its latest 32 packets
+//! queue     = min(low − lowest low, mean − lowest mean) of the second half − 4·σ/√n, or 0 if that
+//!           is negative, s; lowest over the last 5 to 10 s
+//! trend     slope of rott over the time of departure, least squares over the round, s per s; 0 if
+//!           it is within two standard errors, or of fewer than four packets
+//! σ, n      the deviation from that line, and the packets of half a round
 //! ```
 //!
 //! A queue delays every packet, so it raises both the smallest rott and the mean. Jitter that only

@@ -15,9 +15,9 @@
 //! ```
 //!
 //! Without `@`, an expression covers all flows but background traffic. `@` and a name select that
-//! flow, or else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by flow. A
-//! metric without a value, such as a share of zero packets, leaves the whole expression without
-//! one.
+//! flow, or else the flows whose names start with it: `delivered@balde`. Arithmetic works flow by
+//! flow. A metric without a value, such as a share of zero packets, leaves the whole expression
+//! without one.
 //!
 //! A plan gives a key (`total.mw`) or names an expression: `NAME = EXPRESSION`. The form
 //! `NAME@FLOWS = EXPRESSION` selects those flows only.

@@ -17,17 +17,14 @@
 //! across(dimension, average(a))        a line over the items of a dimension, which have an `x`
 //! onwards(a > 2)                       the first place at and after which the comparison holds
 //! above(a, b)  rises(a)  falls(a)      of every place, or every step
-//! turned(item, 2, 1, a, b, …)          the number of pairs more than 2 apart at `item` that differ
-//!                                      here by more than 1 the other way
+//! turned(item, 2, 1, a, b, …)          pairs over 2 apart at `item`, and here over 1 the other way
 //! agree(item, 2, a, b, …)              the means are within 2 of those at an item
 //! total(a)  place(a)                   the sum of the seeds' values, and the place, place by place
 //! measured(a)  constant(a, 1.5)        whether there is a mean; a number everywhere
 //! harmonic(a)                          the harmonic mean
-//! where(a, b >= 1)  joined(a, b, …)    the points of a line at which a comparison holds; the
-//!                                      points of several lines
+//! where(a, b >= 1)  joined(a, b, …)    the points where a comparison holds; those of several lines
 //! reaches(a, 0.01)                     whether every interval of a difference overlaps ±0.01
-//! binomial(k, n, p, …)                 whether k successes of n are compatible with probability p
-//!                                      (two-sided, 5 % over all places)
+//! binomial(k, n, p, …)                 whether k of n agree with probability p (5 %, all places)
 //! exp(a)  log(a)  sqrt(a)  round(a)    of a number, or place by place, like abs
 //! binned(a, b, 10, 20)                 the seeds' values by those of b: below 10, from 10 to 20
 //! deviation(a)  values(a)              the standard deviation and the number of the seeds' values
