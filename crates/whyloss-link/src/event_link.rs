@@ -440,7 +440,7 @@ impl EventLink {
             lost.push_back((dropped.ticket, Fate::Lost(Cause::Congestion, turn), false));
         })?;
         let sent = if self.channel_before_queue {
-            self.server.pass(free, &packet)
+            self.server.transmit(free, &packet)
         } else {
             let sent = self.server.serve(free, packet.size);
             self.note(packet.ticket);
@@ -585,7 +585,7 @@ fn fate_of(when: Time, kind: u8, bit: u32) -> Fate {
 /// retries, and the channel's effect.
 struct Sent {
     departure: Time,
-    late: Duration,
+    retry_delay: Duration,
     harm: Harm,
 }
 
@@ -593,7 +593,7 @@ impl Server {
     /// Sends a packet of `size` bytes, starting at `start`, with retries.
     #[inline]
     fn serve(&mut self, start: Time, size: u32) -> Sent {
-        let (mut begin, mut late) = (start, Duration::ZERO);
+        let (mut begin, mut retry_delay) = (start, Duration::ZERO);
         let mut tries = 1;
         loop {
             let departure = self.pace.send(begin, size).1;
@@ -602,7 +602,7 @@ impl Server {
                 tries += 1;
                 begin = departure;
                 if self.arq.parallel {
-                    late += self.arq.turnaround;
+                    retry_delay += self.arq.turnaround;
                 } else {
                     begin += self.arq.turnaround;
                 }
@@ -610,17 +610,17 @@ impl Server {
             }
             return Sent {
                 departure,
-                late,
+                retry_delay,
                 harm,
             };
         }
     }
 
-    /// Sends a packet that passed the channel before the queue.
-    fn pass(&mut self, start: Time, packet: &Waiting) -> Sent {
+    /// Sends a packet, without retries, that passed the channel before the queue.
+    fn transmit(&mut self, start: Time, packet: &Waiting) -> Sent {
         Sent {
             departure: self.pace.send(start, packet.size).1,
-            late: Duration::ZERO,
+            retry_delay: Duration::ZERO,
             harm: packet.damaged.map_or(Harm::None, Harm::Damaged),
         }
     }
@@ -632,7 +632,7 @@ impl Server {
             Harm::None => Fate::Delivered(self.arrival(sent)),
             Harm::Damaged(bit) => Fate::Damaged(self.arrival(sent), bit),
             // A lost packet does not delay later ones.
-            Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.late)),
+            Harm::Lost => Fate::Lost(Cause::Wireless, sent.departure.later(sent.retry_delay)),
         }
     }
 
@@ -640,7 +640,7 @@ impl Server {
     #[inline]
     fn arrival(&mut self, sent: &Sent) -> Time {
         self.change_delay(sent.departure);
-        let mut arrival = sent.departure.later(sent.late).later(self.delay);
+        let mut arrival = sent.departure.later(sent.retry_delay).later(self.delay);
         let mut in_order = self.arq.in_order;
         if let Some(jitter) = &mut self.jitter {
             arrival = arrival.later(jitter.draw());
