@@ -76,8 +76,10 @@ struct Curve {
     w_est: f64,
     /// The time K, in seconds.
     k: f64,
-    /// t_epoch, the start of the curve; `None` outside congestion avoidance.
+    /// t_epoch, the start of the curve; `None` outside congestion avoidance and in a pause.
     epoch: Option<Time>,
+    /// The time t at which the application began to limit the window; `None` if it does not.
+    paused: Option<Duration>,
 }
 
 impl Cubic {
@@ -102,8 +104,8 @@ impl Cubic {
         C * self.segment * beyond * beyond * beyond + self.curve.w_max
     }
 
-    /// Begins congestion avoidance: sets t_epoch, K and W_est.
-    fn begin_epoch(&mut self, now: Time) {
+    /// Begins congestion avoidance: sets K and W_est.
+    fn begin_epoch(&mut self) {
         if self.curve.w_max <= self.cwnd {
             self.curve.w_max = self.cwnd;
         }
@@ -112,7 +114,6 @@ impl Cubic {
         }
         self.curve.k = libm::cbrt((self.curve.w_max - self.cwnd) / (C * self.segment));
         self.curve.w_est = self.cwnd;
-        self.curve.epoch = Some(now);
     }
 
     /// Handles the first acknowledgement of congestion avoidance. Not inlined, because its cube
@@ -120,8 +121,15 @@ impl Cubic {
     #[cold]
     #[inline(never)]
     fn begin_to_avoid_congestion(&mut self, now: Time, acked: u64) {
-        self.begin_epoch(now);
-        self.avoid_congestion(now, now, acked);
+        let epoch = match self.curve.paused.take() {
+            Some(t) => now - t,
+            None => {
+                self.begin_epoch();
+                now
+            }
+        };
+        self.curve.epoch = Some(epoch);
+        self.avoid_congestion(epoch, now, acked);
     }
 
     /// Handles one acknowledgement of congestion avoidance, in an epoch.
@@ -177,6 +185,7 @@ impl Cubic {
         self.cwnd = (cwnd as f64).max(self.segment);
         self.ssthresh = ssthresh;
         self.curve.epoch = None;
+        self.curve.paused = None;
     }
 }
 
@@ -206,9 +215,9 @@ impl Controller for Cubic {
                 self.begin_to_avoid_congestion(ack.now, ack.acked);
             }
         } else if ack.app_limited
-            && let Some(epoch) = &mut self.curve.epoch
+            && let Some(epoch) = self.curve.epoch.take()
         {
-            *epoch += ack.now - last_ack;
+            self.curve.paused = Some(last_ack - epoch);
         }
     }
 
@@ -445,8 +454,11 @@ mod tests {
             });
         }
         assert_eq!(cubic.window(), 70_007);
-        // t is 1 s, as in `concave_growth_by_hand`.
-        cubic.on_ack(&at(4.0, 1000));
-        assert_eq!(cubic.window(), 70_262);
+        // After a minute without data, t is still 0: the window grows by 0.5294/70 segments again.
+        cubic.on_ack(&at(63.0, 1000));
+        assert_eq!(cubic.window(), 70_015);
+        // At t = 1 s, as in `concave_growth_by_hand`: (87.8846 − 70.01512)/70.01512 = 0.25522.
+        cubic.on_ack(&at(64.0, 1000));
+        assert_eq!(cubic.window(), 70_270);
     }
 }
