@@ -204,7 +204,7 @@ impl fmt::Display for Confusion {
         write!(
             f,
             "{} wireless losses: {kept} called wireless, {cut} congestion; {} congestion losses: {missed} called wireless, {seen} \
-             congestion; {} losses that were none",
+             congestion; {} spurious losses",
             kept + cut,
             missed + seen,
             self.spurious
