@@ -159,15 +159,16 @@ pub fn quantile(values: &[f64], q: f64) -> Option<(f64, [f64; 2])> {
     let below = libm::floor(place) as usize;
     let rest = place - below as f64;
     let value = sorted[below] + rest * (sorted[(below + 1).min(last)] - sorted[below]);
-    // P(X ≤ k) for k = 0, 1, …, n and X ~ Bin(n, q).
+    // P(X ≤ k) for k = 0, 1, …, n and X ~ Bin(n, q). The first term, (1 − q)ⁿ, underflows if n is
+    // large, so the terms are logarithms.
     let n = sorted.len();
-    let mut term = libm::pow(1.0 - q, n as f64);
+    let mut term = n as f64 * libm::log(1.0 - q);
     let mut cumulative = Vec::with_capacity(n + 1);
     let mut sum = 0.0;
     for k in 0..=n {
-        sum += term;
+        sum += libm::exp(term);
         cumulative.push(sum);
-        term *= (n - k) as f64 / (k + 1) as f64 * q / (1.0 - q);
+        term += libm::log((n - k) as f64 / (k + 1) as f64 * q / (1.0 - q));
     }
     // P(X < l) = P(X ≤ l − 1), and P(X ≥ u) = 1 − P(X ≤ u − 1); ranks count from 1.
     let lower = (1..=n).rev().find(|&l| cumulative[l - 1] <= 0.025);
@@ -245,6 +246,18 @@ mod tests {
         let (value, ends) = quantile(&values, 0.9).expect("values");
         assert!((value - 37.0).abs() < 1e-12);
         assert_eq!(ends.map(|end| end as u32), [33, 41]);
+        // From exact integers. 0.1ⁿ has one digit left as a float at n = 323, and none above;
+        // neither has 0.9ⁿ at n = 10,000.
+        for (n, q, ranks) in [
+            (323, 0.9, [280, 302]),
+            (330, 0.9, [286, 308]),
+            (10_000, 0.9, [8_941, 9_059]),
+            (10_000, 0.1, [942, 1_060]),
+        ] {
+            let values: Vec<f64> = (1..=n).map(f64::from).collect();
+            let (_, ends) = quantile(&values, q).expect("values");
+            assert_eq!(ends.map(|end| end as u32), ranks, "{n}, {q}");
+        }
         assert_eq!(quantile(&[], 0.5), None);
         assert_eq!(quantile(&[2.0], 0.5), Some((2.0, [2.0, 2.0])));
     }
