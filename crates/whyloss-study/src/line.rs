@@ -323,12 +323,8 @@ impl Line {
         }
     }
 
-    /// Returns the excess of this line's means over the other's, in %, with the interval of a ratio
-    /// of means:
-    ///
-    /// ```text
-    /// 100·(ȳ/x̄ − 1)  ±  100·t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ, shared seeds i
-    /// ```
+    /// Returns the excess of this line's means over the other's, in %, over the seeds that both
+    /// have. The interval is that of [`Mean::ratio`].
     #[must_use]
     pub fn improvement(&self, other: &Self) -> Self {
         let name = format!("improvement of {} over {}", self.name, other.name);
@@ -336,17 +332,13 @@ impl Line {
             let both = point.values.iter().zip(other.values_at(point.x));
             let both = both.filter_map(|(y, x)| Some(((*x)?, (*y)?)));
             let (x, y): (Vec<f64>, Vec<f64>) = both.unzip();
-            let mean = |values: &[f64]| crate::statistics::mean(values).unwrap_or(f64::NAN);
-            let (x_mean, y_mean) = (mean(&x), mean(&y));
-            let ratio = y_mean / x_mean;
-            let residuals: Vec<f64> = x.iter().zip(&y).map(|(x, y)| y - ratio * x).collect();
-            let half = crate::statistics::half_width(&residuals, self.confidence);
+            let ratio = Mean::ratio(&y, &x, self.confidence);
             Point {
                 x: point.x,
                 values: Vec::new(),
                 mean: Some(Mean {
-                    value: 100.0 * (ratio - 1.0),
-                    half_width: half.map_or(f64::NAN, |half| 100.0 * half / x_mean),
+                    value: 100.0 * (ratio.value - 1.0),
+                    half_width: 100.0 * ratio.half_width,
                 }),
             }
         });

@@ -34,6 +34,23 @@ impl Mean {
         }
     }
 
+    /// Returns the ratio of the means of paired values. Its interval covers the errors of both means
+    /// (Cochran, *Sampling Techniques*, 1977):
+    ///
+    /// ```text
+    /// ȳ/x̄  ±  t·s/(√n·x̄)     s: deviation of yᵢ − (ȳ/x̄)·xᵢ
+    /// ```
+    pub fn ratio(y: &[f64], x: &[f64], confidence: f64) -> Self {
+        let mean = |values: &[f64]| statistics::mean(values).unwrap_or(f64::NAN);
+        let (x_mean, ratio) = (mean(x), mean(y) / mean(x));
+        let residuals: Vec<f64> = x.iter().zip(y).map(|(x, y)| y - ratio * x).collect();
+        let half = statistics::half_width(&residuals, confidence);
+        Self {
+            value: ratio,
+            half_width: half.map_or(f64::NAN, |half| half / x_mean),
+        }
+    }
+
     /// Returns the mean as a table cell.
     pub fn cell(self, row: &str, column: &str, unit: &'static str) -> Cell {
         let finite = |value: f64| value.is_finite().then_some(value);

@@ -19,9 +19,11 @@ use whyloss_link::{Random, Streams};
 use whyloss_sim::scenario::ScenarioError;
 use whyloss_sim::{Registry, RunError, Scenario};
 
+use super::criterion::Against;
+use super::run::relative;
 use super::{Carrier, Contender};
 use crate::experiment::Progress;
-use crate::statistics;
+use crate::{Mean, statistics};
 
 /// The number of candidates in a round.
 const ROUND: u64 = 8;
@@ -214,15 +216,15 @@ impl Network {
         format!("{text}{flow}")
     }
 
-    /// Returns the harm for each seed in percent, relative to the mean of CUBIC in the same place;
-    /// `None` where it cannot be measured.
-    fn harms(
+    /// Returns the harm in percent, relative to CUBIC in the same place; `None` where it cannot be
+    /// measured.
+    fn harm(
         &self,
         contender: &Contender,
         carrier: Carrier,
         registry: &Registry,
         seeds: std::ops::Range<u64>,
-    ) -> Result<Option<Vec<f64>>, RunError> {
+    ) -> Result<Option<Mean>, RunError> {
         let delivered = |text: &str| -> Result<Vec<f64>, RunError> {
             let scenario = Scenario::from_toml_with(text, "adversary", &[], registry);
             let scenario = scenario.unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -234,13 +236,11 @@ impl Network {
             seeds.clone().map(run).collect()
         };
         let beside_cubic = delivered(&self.scenario())?;
-        let reference = statistics::mean(&beside_cubic).unwrap_or_default();
-        if reference < LEAST {
+        if statistics::mean(&beside_cubic).unwrap_or_default() < LEAST {
             return Ok(None);
         }
         let own = delivered(&self.written(contender, carrier))?;
-        let harm = |delivered: &f64| 100.0 * (1.0 - delivered / reference);
-        Ok(Some(own.iter().map(harm).collect()))
+        Ok(Some(relative(&own, &beside_cubic, Against::Cubic)))
     }
 }
 
@@ -308,9 +308,9 @@ pub fn search(
         let judged: Result<Vec<_>, RunError> = candidates
             .par_iter()
             .map(|network| {
-                let harms = network.harms(contender, carrier, registry, 1..1 + SEEDS)?;
+                let harm = network.harm(contender, carrier, registry, 1..1 + SEEDS)?;
                 progress.finish();
-                Ok((harms.and_then(|harms| statistics::mean(&harms)), *network))
+                Ok((harm.map(|harm| harm.value), *network))
             })
             .collect();
         done += round;
@@ -343,17 +343,14 @@ pub fn search(
         let again: Result<Vec<Found>, RunError> = peaks
             .par_iter()
             .filter_map(|&(harm, network)| {
-                let fresh = network.harms(contender, carrier, registry, 1001..1001 + FRESH);
-                let found = |harms: Vec<f64>| Found {
+                let fresh = network.harm(contender, carrier, registry, 1001..1001 + FRESH);
+                let found = |again: Mean| Found {
                     network,
                     harm,
-                    again: (
-                        statistics::mean(&harms).unwrap_or(f64::NAN),
-                        statistics::ci95(&harms).unwrap_or(f64::NAN),
-                    ),
+                    again: (again.value, again.half_width),
                     scenario: network.written(contender, carrier),
                 };
-                fresh.map(|harms| harms.map(found)).transpose()
+                fresh.map(|again| again.map(found)).transpose()
             })
             .collect();
         again.map(|found| {
@@ -409,12 +406,16 @@ mod tests {
         assert!(scenario.check().is_ok());
     }
 
-    /// A harmful scheme is found. CUBIC in its place does no harm.
+    /// A harmful scheme is found. CUBIC in its place does no harm, with certainty.
     #[test]
     fn it_tells_harm_from_none() {
-        let harm = |scheme| short(scheme, 16).worst.expect("a network").again.0;
-        assert!(harm("bbr") > 30.0);
-        assert!(harm("cubic").abs() < 1e-9);
+        let again = |scheme| short(scheme, 16).worst.expect("a network").again;
+        assert!(again("bbr").0 > 30.0);
+        let (harm, half_width) = again("cubic");
+        assert!(
+            harm.abs() < 1e-9 && half_width == 0.0,
+            "{harm} ± {half_width}"
+        );
     }
 
     /// Runs mutated networks: each is a valid scenario.

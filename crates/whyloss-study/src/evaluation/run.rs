@@ -10,10 +10,9 @@ use whyloss_sim::Registry;
 
 use super::criterion::{Against, Case, Criterion};
 use super::{Carrier, Contender, Setting};
-use crate::Mean;
 use crate::experiment::Progress;
-use crate::statistics;
 use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
+use crate::{CONFIDENCE, Mean, statistics};
 
 /// The interval at which finished runs are saved.
 const EVERY: Duration = Duration::from_secs(10);
@@ -229,8 +228,7 @@ fn judged(scenario: &str) -> Vec<String> {
         .collect()
 }
 
-/// Returns the values of the shown contenders. A relative measure compares each seed's value with
-/// the mean of the reference.
+/// Returns the values of the shown contenders, each over the seeds.
 fn set_against(
     criterion: &Criterion,
     shown: &[Contender],
@@ -243,34 +241,24 @@ fn set_against(
         .map(|(index, one)| (one.name.as_str(), index))
         .collect();
     let find = |name: &str| at.get(name).copied();
-    let value = |contender: &Contender, case: usize, measure: usize| {
-        let own = &raw[find(&contender.name)?][case][measure];
-        let reference = match criterion.measures[measure].against {
-            None => return Some(own.clone()),
-            Some(Against::Cubic) => find(&Contender::cubic().name)?,
-            Some(Against::Truth) if contender.is_told() => find(&contender.name)?,
-            Some(Against::Truth) => find(&contender.told().name)?,
-        };
-        let reference = statistics::mean(&raw[reference][case][measure])?;
-        let harm = criterion.measures[measure].against == Some(Against::Cubic);
-        let relative = |value: &f64| {
-            let share = value / reference;
-            if harm { 100.0 * (1.0 - share) } else { share }
-        };
-        Some(own.iter().map(relative).collect())
-    };
-    // An unfinished transfer has no time, so the mean of the finished ones would be too good.
-    let mean = |measure: usize, values: Option<Vec<f64>>| {
-        let values = values.unwrap_or_default();
-        let transfers = criterion.measures[measure].of.starts_with("transfers.");
-        if transfers && values.iter().any(|value| value.is_nan()) {
-            return Mean::NONE;
+    let mean = |contender: &Contender, case: usize, index: usize| {
+        let measure = &criterion.measures[index];
+        let own = &raw[find(&contender.name)?][case][index];
+        // An unfinished transfer has no time, so the mean of the finished ones would be too good.
+        if measure.of.starts_with("transfers.") && own.iter().any(|value| value.is_nan()) {
+            return None;
         }
-        let known: Vec<f64> = values
-            .into_iter()
-            .filter(|value| value.is_finite())
-            .collect();
-        Mean::of(&known)
+        let Some(against) = measure.against else {
+            let known = own.iter().copied().filter(|value| value.is_finite());
+            return Some(Mean::of(&known.collect::<Vec<f64>>()));
+        };
+        let reference = match against {
+            Against::Cubic => Contender::cubic(),
+            Against::Truth if contender.is_told() => contender.clone(),
+            Against::Truth => contender.told(),
+        };
+        let reference = &raw[find(&reference.name)?][case][index];
+        Some(relative(own, reference, against))
     };
     let cases = 0..criterion.cases.len();
     let measures = 0..criterion.measures.len();
@@ -278,10 +266,71 @@ fn set_against(
         .iter()
         .map(|contender| {
             let of_case = |case| {
-                let of = |measure| mean(measure, value(contender, case, measure));
+                let of = |measure| mean(contender, case, measure).unwrap_or(Mean::NONE);
                 measures.clone().map(of).collect()
             };
             cases.clone().map(of_case).collect()
         })
         .collect()
+}
+
+/// Compares each seed's value with the mean of the reference. The reference's mean has an error,
+/// too, so the interval is that of a ratio of means over the seeds that both have.
+pub(super) fn relative(own: &[f64], reference: &[f64], against: Against) -> Mean {
+    let mean = statistics::mean(reference).unwrap_or(f64::NAN);
+    let of = |value: f64| match against {
+        Against::Cubic => 100.0 * (1.0 - value / mean),
+        Against::Truth => value / mean,
+    };
+    let both = own.iter().copied().zip(reference.iter().copied());
+    let both = both.filter(|&(own, _)| of(own).is_finite());
+    let (own, reference): (Vec<f64>, Vec<f64>) = both.unzip();
+    let half_width = Mean::ratio(&own, &reference, CONFIDENCE).half_width;
+    let values: Vec<f64> = own.into_iter().map(of).collect();
+    Mean {
+        value: statistics::mean(&values).unwrap_or(f64::NAN),
+        half_width: match against {
+            Against::Cubic => 100.0 * half_width,
+            Against::Truth => half_width,
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::evaluation::criteria;
+
+    /// The ratio is 20/10 = 2, and y − 2x is 4, 0, −4. So s = 4, and h = 4.3027 · 4/√3/10 = 0.99366.
+    #[test]
+    fn the_reference_varies_too() {
+        let close = |a: f64, b: f64| (a - b).abs() < 1e-5 * b.abs();
+        let (own, reference) = ([20.0; 3], [8.0, 10.0, 12.0]);
+        let share = relative(&own, &reference, Against::Truth);
+        assert!(close(share.value, 2.0) && close(share.half_width, 0.993_66));
+        let harm = relative(&own, &reference, Against::Cubic);
+        assert!(close(harm.value, -100.0) && close(harm.half_width, 99.366));
+        // One seed has no interval, and the seeds that are missing do not count.
+        let lone = relative(&[f64::NAN, 20.0, f64::NAN], &reference, Against::Truth);
+        assert!(close(lone.value, 2.0) && lone.half_width.is_nan());
+        let unknown = relative(&own, &[8.0, f64::NAN, 12.0], Against::Truth);
+        assert!(unknown.value.is_nan() && unknown.half_width.is_nan());
+    }
+
+    /// Whatever the seeds give, CUBIC harms exactly as CUBIC does, and a contender that knows every
+    /// cause receives exactly its own share.
+    #[test]
+    fn a_reference_has_no_interval_against_itself() {
+        let measured = [12.0, 7.0, 23.0];
+        for (id, measure) in [("beside-cubic", 0), ("loss", 1)] {
+            let mut criteria = criteria().into_iter();
+            let mut criterion = criteria.find(|one| one.id == id).expect("a criterion");
+            criterion.cases.truncate(1);
+            let all = [Contender::cubic(), Contender::cubic().told()];
+            let raw = vec![vec![vec![measured.to_vec(); criterion.measures.len()]]; all.len()];
+            for values in set_against(&criterion, &all, &all, &raw) {
+                assert!(values[0][measure].half_width == 0.0, "{id}");
+            }
+        }
+    }
 }
