@@ -14,6 +14,7 @@ fn outcome(id: &str, seeds: u64) -> Outcome {
         title: "synthetic".into(),
         seeds,
         confidence: 0.95,
+        without_interval: None,
         cells: vec![Cell {
             row: "threads".into(),
             column: "here".into(),

@@ -19,6 +19,9 @@ pub struct Outcome {
     pub seeds: u64,
     /// The confidence of every interval, in (0, 1).
     pub confidence: f64,
+    /// The reason why some means have no interval; `None` if the only one is that every seed gave
+    /// the same value.
+    pub without_interval: Option<&'static str>,
     /// The measured values, in the order of presentation.
     pub cells: Vec<Cell>,
     /// The statements of the paper that these measurements decide.
@@ -37,6 +40,7 @@ impl Outcome {
             title: title.into(),
             seeds,
             confidence: CONFIDENCE,
+            without_interval: None,
             cells: Vec::new(),
             claims: Vec::new(),
             figures: Vec::new(),

@@ -21,6 +21,9 @@ pub fn page(outcomes: &[Outcome]) -> String {
 /// The minimum number of networks for which a mean over them has an interval.
 const ENOUGH: usize = 5;
 
+/// The reason why some means have no interval.
+const WITHOUT_INTERVAL: &str = "the same in every network, or fewer than 5 networks";
+
 /// Defines a column of the contenders' table: name, unit, and value in one network.
 type Metric = (&'static str, &'static str, fn(&Score) -> Option<f64>);
 
@@ -48,6 +51,9 @@ pub fn outcomes(found: &Found, against: Option<&str>) -> Vec<Outcome> {
     outcomes.extend(starved(found, &format!("{id}-starved")));
     if let Some(against) = against {
         outcomes.extend(pairs(found, &format!("{id}-pairs"), against));
+    }
+    for outcome in &mut outcomes {
+        outcome.without_interval = Some(WITHOUT_INTERVAL);
     }
     outcomes
 }
@@ -298,6 +304,7 @@ pub fn replayed(replays: &[Replay], found: &super::Setting, seeds: u64) -> Outco
         found.seed
     );
     let mut outcome = Outcome::new("arena-replay", &title, seeds);
+    outcome.without_interval = Some(WITHOUT_INTERVAL);
     let mut panels = Vec::new();
     for replay in replays {
         let driver = &replay.driver.0;
@@ -358,4 +365,40 @@ fn roc(replay: &Replay) -> Panel {
         ("Mc, %", "1 − Mw, %"),
         series,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arena::{Contender, Setting};
+    use crate::report::table;
+
+    /// The oracle receives the same share of itself in every network. Two networks have too few
+    /// verdicts for Mc, so the mean over the other four has no interval.
+    #[test]
+    fn means_without_an_interval_say_why() {
+        let setting = Setting {
+            networks: 6,
+            harm: false,
+            ..Setting::default()
+        };
+        let score = |at: u32| Score {
+            oracle: 2_000.0,
+            received: Some(1.0),
+            mc: (at > 1).then_some(f64::from(at)),
+            ..Score::default()
+        };
+        let found = Found {
+            networks: setting.draw(),
+            setting,
+            seeds: 1,
+            contenders: vec![(Contender::oracle(), (0..6).map(score).collect())],
+        };
+        assert!(WITHOUT_INTERVAL.ends_with(&format!("fewer than {ENOUGH} networks")));
+        for outcome in outcomes(&found, None) {
+            let text = table::render(&outcome);
+            let note = format!("\nwithout ±: {WITHOUT_INTERVAL}\n");
+            assert!(text.contains(&note), "{text}");
+        }
+    }
 }

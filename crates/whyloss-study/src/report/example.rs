@@ -21,6 +21,7 @@ pub(crate) fn table() -> Outcome {
         title: "One flow, \"last hop\" <wireless>".into(),
         seeds: 10,
         confidence: 0.95,
+        without_interval: None,
         cells: vec![
             cell(
                 "throughput",
@@ -133,6 +134,7 @@ pub(crate) fn figure() -> Outcome {
         title: "Competition".into(),
         seeds: 3,
         confidence: 0.95,
+        without_interval: None,
         cells: FLOWS[..3]
             .iter()
             .flat_map(|&n| {

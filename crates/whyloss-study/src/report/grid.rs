@@ -6,7 +6,7 @@
 //! place opens another row with the same label. Units label rows, or columns if only the rows mix
 //! units.
 
-use crate::Cell;
+use crate::{Cell, Outcome};
 
 /// Holds rows and columns under a common heading.
 pub(super) struct Block<'a> {
@@ -162,10 +162,15 @@ pub(super) fn half_width(cell: &Cell, decimals: usize) -> String {
     }
 }
 
-/// Returns the note on means without an interval, if any.
-pub(super) fn of_certain(cells: &[Cell]) -> Option<&'static str> {
-    let certain = cells.iter().any(|cell| cell.half_width == Some(0.0));
-    certain.then_some("without ±: the same under every seed")
+/// Returns the reason why means have no interval; `None` if all have one, or for other reasons.
+pub(super) fn of_certain(outcome: &Outcome) -> Option<&'static str> {
+    let bare = |cell: &&Cell| cell.mean.is_some() && cell.half_width.unwrap_or_default() == 0.0;
+    let mut bare = outcome.cells.iter().filter(bare).peekable();
+    bare.peek()?;
+    outcome.without_interval.or_else(|| {
+        let certain = bare.all(|cell| cell.half_width == Some(0.0));
+        certain.then_some("the same under every seed")
+    })
 }
 
 /// Returns `✓` within tolerance, `✗` outside, and an empty string without a comparison.
@@ -262,6 +267,32 @@ mod tests {
         let block = blocks(&by_row).remove(0);
         assert_eq!(block.columns, ["a"]);
         assert_eq!(block.rows[1].label, "delay (ms)");
+    }
+
+    /// A mean of one seed has no interval, but nothing says that other seeds would give the same.
+    #[test]
+    fn only_means_that_are_certain_are_called_so() {
+        let with = |half_width| Cell {
+            half_width,
+            ..cell("a", "b", None, 1.0)
+        };
+        let unmeasured = Cell {
+            mean: None,
+            ..with(None)
+        };
+        let note = |cells: &[Cell], without_interval| {
+            of_certain(&Outcome {
+                without_interval,
+                ..Outcome::new("x", "X", 2).cells(cells.to_vec())
+            })
+        };
+        let certain = [with(Some(0.0)), with(Some(0.1)), unmeasured];
+        assert_eq!(note(&certain, None), Some("the same under every seed"));
+        assert_eq!(note(&certain, Some("few")), Some("few"));
+        assert_eq!(note(&certain[1..], Some("few")), None);
+        let mixed = [with(Some(0.0)), with(None)];
+        assert_eq!(note(&mixed, None), None);
+        assert_eq!(note(&mixed, Some("few")), Some("few"));
     }
 
     #[test]

@@ -163,6 +163,7 @@ mod tests {
             title: String::new(),
             seeds: 1,
             confidence: 0.95,
+            without_interval: None,
             cells: vec![
                 cell("throughput", 98.0, 97.0),
                 Cell {

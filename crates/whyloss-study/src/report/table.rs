@@ -30,8 +30,8 @@ pub fn render(outcome: &Outcome) -> String {
         text.push('\n');
         push_block(&mut text, &block);
     }
-    if let Some(note) = grid::of_certain(&outcome.cells) {
-        let _ = writeln!(text, "\n{note}");
+    if let Some(reason) = grid::of_certain(outcome) {
+        let _ = writeln!(text, "\nwithout ±: {reason}");
     }
     if !outcome.claims.is_empty() {
         text.push_str("\nclaims\n");
