@@ -82,8 +82,12 @@ pub fn run(
             .map(Contender::told);
         all.extend(told.filter(|told| !shown.contains(told)));
     }
-    let cubic = setting.quick.then(Contender::cubic);
-    all.extend(cubic.filter(|cubic| !all.contains(cubic)));
+    let cubic = Contender::cubic();
+    let measures = &criterion.measures;
+    let harm = (measures.iter()).any(|measure| measure.against == Some(Against::Cubic));
+    if harm && all.iter().all(|one| one.name != cubic.name) {
+        all.push(cubic);
+    }
 
     let seeds = if criterion.once { 1 } else { setting.seeds };
     // The values by contender, case, measure and seed.

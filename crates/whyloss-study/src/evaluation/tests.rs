@@ -48,6 +48,28 @@ fn cubic_harms_as_cubic_does() {
     assert!(own.abs() < 1e-9 && cubic.abs() < 1e-9, "{own} {cubic}");
 }
 
+/// The peer CUBIC is left out of the tables beside the same scheme, but stays their reference.
+#[test]
+fn plain_cubic_can_be_judged() {
+    let criterion = criteria().into_iter().find(|one| one.id == "beside-cubic");
+    let mut criterion = criterion.expect("a criterion");
+    criterion.cases.truncate(1);
+    let setting = Setting {
+        quick: false,
+        ..setting("cubic")
+    };
+    let (registry, stop) = (Registry::new(), AtomicBool::new(false));
+    let finding = run(&criterion, &setting, &registry, None, &Unwatched, &stop);
+    let finding = finding.expect("runs").expect("not stopped");
+    assert_eq!(finding.contenders[0].name, "cubic");
+    assert!(finding.contenders.iter().all(|one| one.name != "CUBIC"));
+    let harm: Vec<f64> = (finding.values.iter()).map(|of| of[0][0].value).collect();
+    assert!(
+        harm[0].abs() < 1e-9 && harm.iter().all(|harm| harm.is_finite()),
+        "{harm:?}"
+    );
+}
+
 /// A controller with the oracle reaches exactly 1 of its own reference. CUBIC reaches less than
 /// half, and less than the scheme.
 #[test]
