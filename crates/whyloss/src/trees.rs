@@ -85,6 +85,23 @@ impl Extrema {
         }
     }
 
+    /// Updates only the minimum, with the whole part of a real number. Converts only new minima,
+    /// because a conversion is slow.
+    #[inline]
+    pub(crate) fn lower_to(&mut self, value: f64) {
+        if value < self.now.0 as f64 {
+            self.lower(value as i64);
+        }
+    }
+
+    /// Updates only the maximum, with the whole part of a real number, as 32 bits.
+    #[inline]
+    pub(crate) fn raise_to(&mut self, value: f64) {
+        if value > self.now.1 as f64 {
+            self.raise(i64::from(value as u32));
+        }
+    }
+
     pub(crate) fn turn(&mut self) {
         (self.both, self.now) = (self.now, Self::EMPTY);
     }
@@ -191,6 +208,26 @@ pub(crate) fn assert_monotone<const COUNT: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// 2.5 counts as 2, so 2.75 changes nothing. Numbers of more than 32 bits count as the largest.
+    #[test]
+    fn extrema_of_whole_parts() {
+        let mut extrema = Extrema::NONE;
+        for value in [2.5, 2.75, 2.0, 7.9] {
+            extrema.lower_to(value);
+        }
+        assert_eq!(extrema.least(), Some(2));
+        for (value, most) in [
+            (0.5, 0),
+            (2.5, 2),
+            (2.75, 2),
+            (3.0, 3),
+            (1e12, 4_294_967_295),
+        ] {
+            extrema.raise_to(value);
+            assert_eq!(extrema.get().1, most);
+        }
+    }
 
     #[test]
     fn leaves_by_hand() {

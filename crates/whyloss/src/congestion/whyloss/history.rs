@@ -54,8 +54,7 @@ impl History {
             self.standing.turn();
         }
         self.met[0].1 = self.met[0].1.wrapping_add(ack.acked);
-        if heard.sampled {
-            let [rtt, _] = signals.last();
+        if let Some(rtt) = heard.rtt {
             self.recent.add(rtt, ack.window / 32, ack.segment_size);
             let queue = self.queue(signals);
             self.flat[0].0 += u32::from(queue.is_flat_at(rtt));

@@ -60,7 +60,7 @@ pub const NAMES: [(&str, &str); COUNT] = [
 ];
 
 /// The number of edge-moving acknowledgements before the signals are meaningful.
-const WARM_UP: u32 = 8;
+const WARM_UP: u64 = 8;
 
 /// The length of a bucket of extrema in ns; extrema cover the last one to two buckets.
 const SHORT: Duration = Duration::from_secs(10);
@@ -72,14 +72,17 @@ const PARTS: f64 = 100.0;
 /// Follows the acknowledgements and describes loss events.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Signals {
-    /// The number of acknowledgements that moved the edge, up to [`WARM_UP`].
-    acks: u32,
-    /// The arrival time of the last acknowledgement that moved the edge.
+    /// The number of acknowledgements that moved the edge.
+    acks: u64,
+    /// The arrival time of the last acknowledgement that moved the edge; [`Time::MAX`] before the
+    /// first.
     advanced: Time,
     first_duplicate: Time,
     duplicates: u32,
     rtt: i64,
+    /// The sample before `rtt`; 0 before the second one.
     rtt_before: i64,
+    /// [`f64::MAX`] before the first sample.
     trough: f64,
     /// The end times of the current short and long buckets.
     ends: [Time; 2],
@@ -114,12 +117,12 @@ impl Signals {
     pub fn new() -> Self {
         Self {
             acks: 0,
-            advanced: Time::ZERO,
+            advanced: Time::MAX,
             first_duplicate: Time::ZERO,
             duplicates: 0,
             rtt: 0,
             rtt_before: 0,
-            trough: 0.0,
+            trough: f64::MAX,
             ends: [Time::ZERO; 2],
             next_end: Time::ZERO,
             short: Extrema::NONE,
@@ -217,10 +220,14 @@ impl Signals {
         self.long.get().0
     }
 
-    /// Returns the last two round-trip times in nanoseconds, the latest first.
+    /// Returns the last two round-trip times in nanoseconds, the latest first. A single one counts
+    /// twice.
     #[inline]
     pub(crate) fn last(&self) -> [i64; 2] {
-        [self.rtt, self.rtt_before]
+        match self.rtt_before {
+            0 => [self.rtt; 2],
+            before => [self.rtt, before],
+        }
     }
 
     /// Returns the trough in whole nanoseconds. It falls to each lower round-trip time at once, and
@@ -240,7 +247,7 @@ impl Signals {
         };
         let acked = segments(ack.acked, ack.segment_size);
         let window = segments(ack.window, ack.segment_size);
-        if self.acks > 0 && ack.now >= self.advanced && self.recover.is_none() {
+        if ack.now >= self.advanced && self.recover.is_none() {
             let took = ack.now.since(self.advanced).as_nanos();
             self.pace(took as f64 / larger(acked, 0.5));
         }
@@ -248,9 +255,9 @@ impl Signals {
         self.loss_rate = decayed(self.loss_rate, 0.005 * acked);
         self.recent_losses = decayed(self.recent_losses, 0.05 * acked);
         self.windows.raise(parts(window));
-        let sample = ack.rtt.filter(|&rtt| rtt > Duration::ZERO);
-        if let Some(rtt) = sample {
-            self.sample(rtt.as_nanos(), window);
+        let rtt = ack.rtt.map(Duration::as_nanos).filter(|&rtt| rtt > 0);
+        if let Some(rtt) = rtt {
+            self.sample(rtt, window);
             if !ack.in_recovery {
                 // During a recovery, the acknowledged segments may have waited at the receiver.
                 self.count(acked, window);
@@ -262,14 +269,8 @@ impl Signals {
             self.loss_rate = flushed(self.loss_rate);
             self.recent_losses = flushed(self.recent_losses);
         }
-        if self.acks < WARM_UP {
-            self.acks += 1;
-        }
-        Heard {
-            turned,
-            sampled: sample.is_some(),
-            ended,
-        }
+        self.acks += 1;
+        Heard { turned, rtt, ended }
     }
 
     /// Begins new buckets of the extrema whose time has ended. Returns how many buckets of the long
@@ -314,23 +315,18 @@ impl Signals {
             self.irregular -= 0.02 * self.irregular;
         }
         if each >= 1.0 {
-            self.t_min.lower(each as i64);
+            self.t_min.lower_to(each);
         }
     }
 
     #[inline]
     fn sample(&mut self, rtt: i64, window: f64) {
-        self.rtt_before = if self.rtt == 0 { rtt } else { self.rtt };
-        self.rtt = rtt;
+        self.rtt_before = core::mem::replace(&mut self.rtt, rtt);
         let delay = rtt as f64;
-        self.trough = if self.trough > 0.0 {
-            smaller(delay, self.trough + (delay - self.trough) / 8.0)
-        } else {
-            delay
-        };
+        self.trough = smaller(self.trough + (delay - self.trough) / 8.0, delay);
         self.short.add(rtt);
         self.long.add(rtt);
-        self.backlogs.raise(parts(self.backlog(window)));
+        self.backlogs.raise_to(PARTS * self.backlog(window));
     }
 
     /// Returns B for a window.
@@ -382,15 +378,16 @@ impl Signals {
         };
         let span = since(self.advanced) / (f64::from(self.duplicates) + 1.0);
         let before = segments(self.began[1], loss.segment_size);
+        let [rtt, rtt_before] = self.last();
         [
             hundredths(ratio(
                 PARTS * self.backlog(window),
                 self.backlogs.get().1 as f64,
             )),
             hundredths(ratio(self.trough - short.0 as f64, range)),
-            hundredths(position(long, self.rtt)),
+            hundredths(position(long, rtt)),
             hundredths(ratio(max - min, min)),
-            hundredths(self.by_delay.at(class(long, self.rtt), self.weight)),
+            hundredths(self.by_delay.at(class(long, rtt), self.weight)),
             hundredths(self.by_window.at(self.class_of(window), self.weight)),
             hundredths(100.0 * self.loss_rate),
             hundredths(10.0 * self.recent_losses),
@@ -399,7 +396,7 @@ impl Signals {
             hundredths(ratio(span, t_min)),
             hundredths(ratio(self.t_avg, t_min)),
             hundredths(self.irregular),
-            hundredths(position(short, self.rtt) - position(short, self.rtt_before)),
+            hundredths(position(short, rtt) - position(short, rtt_before)),
             hundredths(ratio(window, before)),
             i16::from(loss.detection.is_timeout()),
         ]
@@ -421,8 +418,8 @@ pub(crate) struct Losses {
 pub(crate) struct Heard {
     /// The number of buckets of the long-time extrema that have passed: 0, 1, or 2 for more.
     pub(crate) turned: u8,
-    /// Whether the acknowledgement gave a round-trip time.
-    pub(crate) sampled: bool,
+    /// The round-trip time that the acknowledgement gave, in nanoseconds.
+    pub(crate) rtt: Option<i64>,
     /// Whether a round trip ended.
     pub(crate) ended: bool,
 }
@@ -570,6 +567,22 @@ mod tests {
             signals.on_ack(&at(450, ack));
         }
         assert!((signals.recent_losses - recent * 0.95 * 0.95).abs() < 1e-12);
+    }
+
+    /// A coarse clock gives a single round-trip time, 100 ms. It also counts as the one before, so
+    /// there is no jump.
+    #[test]
+    fn a_single_sample_does_not_jump() {
+        let mut signals = Signals::new();
+        for k in 0..8 {
+            let rtt = if k == 3 { 100 } else { 0 };
+            signals.on_ack(&at(10 * k, ack((rtt * MS) as i64, 10_000)));
+        }
+        assert_eq!(signals.last(), [100_000_000; 2]);
+        assert_eq!(signals.trough(), 100_000_000);
+        let described = signals.on_loss(&loss(10_000)).expect("enough was heard");
+        let jump = NAMES.iter().position(|(name, _)| *name == "jump");
+        assert_eq!(described[jump.expect("a signal")], 0);
     }
 
     /// The path changes while nothing is sent. The first sample afterwards is the only one in the
