@@ -151,8 +151,8 @@ pub struct Whyloss {
     past: Past,
     /// The evidence before the last loss, if the loss counts.
     before: Option<Before>,
-    /// The decision about the last loss; `None` before the first, and after a mark.
-    last: Option<Decision>,
+    /// The cut at the last loss, in thousandths; `None` before the first, and after a mark.
+    last: Option<u64>,
     /// Whether the last loss left the window as it was.
     spared: bool,
 }
@@ -172,17 +172,8 @@ struct Before {
 pub struct Decision {
     /// c, the share of the base controller's cut, in thousandths.
     pub cut: u64,
-    /// The quantities that the scheme's own trees weigh; `None` during the warm-up, at persistent
-    /// congestion, and at repeated timeouts.
+    /// The quantities that the scheme's own trees weigh; `None` during the warm-up.
     pub evidence: Option<Evidence>,
-}
-
-impl Decision {
-    /// The decision about a loss that is not weighed.
-    const UNWEIGHED: Self = Self {
-        cut: FULL,
-        evidence: None,
-    };
 }
 
 #[derive(Clone, Debug)]
@@ -226,11 +217,6 @@ impl Whyloss {
         }
     }
 
-    /// Returns the decision about the last loss; `None` before the first, and after a mark.
-    pub fn last_decision(&self) -> Option<&Decision> {
-        self.last.as_ref()
-    }
-
     /// Decides about a loss, and counts it, without changing the window. Do not also report it with
     /// [`Controller::on_loss`] or [`Controller::on_timeout`]. The latter cuts in full at persistent
     /// congestion and at repeated timeouts, and does not count them.
@@ -246,7 +232,10 @@ impl Whyloss {
         let queue = self.history.queue(&self.signals);
         let rank = self.history.rank(&self.signals);
         let Some(signals) = self.signals.on_loss(loss) else {
-            return Decision::UNWEIGHED;
+            return Decision {
+                cut: FULL,
+                evidence: None,
+            };
         };
         let odds = log_odds(&signals);
         self.means.add((rank, odds), 8);
@@ -351,9 +340,8 @@ impl Controller for Whyloss {
 
     fn on_loss(&mut self, loss: &LossEvent) {
         let loss = &self.complete(loss);
-        let decision = self.decide(loss);
-        let cut = decision.cut;
-        self.last = Some(decision);
+        let cut = self.decide(loss).cut;
+        self.last = Some(cut);
         self.spared = cut == 0;
         if self.spared {
             return base!(self.on_spared_loss(loss, Spared::Wholly));
@@ -391,17 +379,16 @@ impl Controller for Whyloss {
 
     fn on_timeout(&mut self, loss: &LossEvent) {
         let loss = &self.complete(loss);
-        let decision = match loss.detection {
+        let cut = match loss.detection {
             Detection::PersistentCongestion => {
                 self.before = None;
-                Decision::UNWEIGHED
+                FULL
             }
             // The timer expires for the same packet, which is no further evidence.
-            _ if loss.repeated => Decision::UNWEIGHED,
-            _ => self.decide(loss),
+            _ if loss.repeated => FULL,
+            _ => self.decide(loss).cut,
         };
-        let cut = decision.cut;
-        self.last = Some(decision);
+        self.last = Some(cut);
         self.spared = false;
         let before = self.ssthresh();
         base!(self.on_timeout(loss));
@@ -430,7 +417,7 @@ impl Controller for Whyloss {
     }
 
     fn own_cut(&self) -> Option<u64> {
-        Some(self.last?.cut)
+        self.last
     }
 
     fn set_window(&mut self, cwnd: u64, ssthresh: u64) {
