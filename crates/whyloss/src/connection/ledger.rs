@@ -226,8 +226,8 @@ impl Ledger {
     /// `most`.
     pub(super) fn acked(&mut self, now: Time, left: Time, mut bytes: u64, most: u64) {
         let Range { start, end } = self.at(left);
-        // Skip later packets of the burst, by a search if numbers increase.
-        let end = if start >= self.mixed {
+        // Skip later packets of a long burst, by a search if numbers increase.
+        let end = if start + NEAR < end && start >= self.mixed {
             end.min(self.holding(most) + 1)
         } else {
             end

@@ -342,6 +342,19 @@ fn of_a_burst_the_last_ones_were_acknowledged_and_the_first_ones_lost() {
     assert_eq!(adapter.in_flight(), MTU);
 }
 
+#[test]
+fn the_largest_number_tells_which_packet_of_a_burst_arrived() {
+    for burst in [3, 30] {
+        let (mut stack, heard) = recorded(false);
+        stack.send(ms(0), burst);
+        stack.ack(ms(100), &[1]);
+        stack.ack(ms(101), &[0]);
+        let acks = acks(&heard);
+        assert_eq!(acks[0], (0, 1, 0, burst, false));
+        assert_eq!(acks[2], (1, 0, 2, burst - 2, false));
+    }
+}
+
 /// A packet that substitutes for a lost one of the same burst does not count as unreported.
 #[test]
 fn a_burst_is_overtaken_as_a_whole() {
