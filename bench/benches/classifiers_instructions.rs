@@ -22,12 +22,11 @@ const ARRIVALS: u64 = 10_000;
 /// The limit of instructions per arrival or acknowledgement, including the feed loop: about 10 ns
 /// at a few instructions per cycle.
 const BUDGET: u64 = 250;
-/// The limit for the trees at either end, which update many signals and evaluate dozens of trees at
+/// The limit for the receivers' trees, which update many signals and evaluate dozens of trees at
 /// each loss. The goal of 10 ns does not apply to them.
-const BUDGET_OF_TREES: u64 = 400;
-/// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC. The
-/// goal is 400; keeping the evidence before each loss, in case it was spurious, takes 8 more.
-const BUDGET_OF_SCHEME: u64 = 410;
+const BUDGET_OF_TREES: u64 = 350;
+/// The limit for the scheme, which runs the senders' trees, the history of the path, and CUBIC.
+const BUDGET_OF_SCHEME: u64 = 380;
 
 /// The limit per reported packet of the media estimator, which evaluates the trees at each loss, and
 /// looks at each packet for bursts of a pacer and for pauses of the sender.
@@ -58,12 +57,6 @@ fn receivers(trees: bool) -> impl Iterator<Item = usize> {
     places.filter(move |&place| (at_receiver::REGISTRY[place].id == "trees") == trees)
 }
 
-/// Returns the indices in the registry: of the senders' trees, or of all other classifiers.
-fn senders(trees: bool) -> impl Iterator<Item = usize> {
-    let places = 0..at_sender::REGISTRY.len();
-    places.filter(move |&place| (at_sender::REGISTRY[place].id == "trees") == trees)
-}
-
 fn at_most(instructions: u64) -> LibraryBenchmarkConfig {
     let mut config = LibraryBenchmarkConfig::default();
     config.tool(Callgrind::default().hard_limits([(EventKind::Ir, ARRIVALS * instructions)]));
@@ -78,8 +71,7 @@ fn receiver((mut classifier, arrivals): (at_receiver::Classifier, Arrivals)) -> 
 }
 
 #[library_benchmark]
-#[benches::registry(iter = senders(false), setup = setup_sender)]
-#[benches::trees(iter = senders(true), setup = setup_sender, config = at_most(BUDGET_OF_TREES))]
+#[benches::registry(iter = 0..at_sender::REGISTRY.len(), setup = setup_sender)]
 fn sender((mut classifier, acks): (at_sender::Classifier, Acks)) -> u64 {
     acks::feed(&mut classifier, black_box(&acks))
 }
