@@ -3,7 +3,7 @@
 >>> import whyloss
 >>> scenario = whyloss.Scenario.from_file("scenarios/wlh.toml")
 >>> results = scenario.set("flow.video.classifier", "trees").run(seed=1, trace=True)
->>> results["total"]["throughput_bps"]  # what `whyloss run --format json` has
+>>> results["total"]["throughput_bps"]  # keys as in `whyloss run --format json`
 >>> results.trace["losses"]             # an Arrow table: polars.DataFrame(...), pyarrow.table(...)
 
 Tables are in Arrow format (:class:`Table`), which Polars, pandas, pyarrow and DuckDB read.

@@ -164,7 +164,7 @@ def link(
 
     Options are those of `whyloss link` (docs/guides/emulator.md), with `_` for `-`: `rate`, `delay`, `jitter`, `queue`,
     `loss`, each also with `_down` and `_up` for one direction; `profile`, `mtu`, `seed`, `late_bound`, `time`.
-    `file`: instead, a file with links, which `set` changes.
+    `file`: a scenario file with links, in place of the options above; `set` changes its keys.
     `at_time`: changes such as `"10s: loss=0.05"`.
     `udp`: a target `"HOST:PORT"`. The link then carries datagrams sent to `net.udp`, and needs no root.
     `internet`: whether commands reach the networks of this machine.

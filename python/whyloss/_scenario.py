@@ -184,11 +184,13 @@ class Scenario:
         Other Python threads continue, and Ctrl-C ends the run. With `trace`, memory grows with simulated time.
 
         `classifiers` assigns your own classifiers: it maps a flow's name to a class or another callable that creates one.
-        "video-1" is one flow, "video" all copies of that flow in the file. At the receiver of a TFRC flow a
-        classifier has `on_arrival(arrival, missing)`, called for every Arrival, whose answer counts if
-        `missing > 0`; or `on_gap(arrival, missing)`, called only then, after any `on_arrival`. At the
-        sender of a TCP or IFTP flow it has `on_loss(loss)` and optionally `on_ack(ack)`. Answers are `"congestion"` or
-        `"wireless"`; an exception ends the run and is raised here.
+        "video-1" is one flow, "video" all copies of that flow in the file.
+
+        At the receiver of a TFRC flow, a classifier has `on_arrival(arrival, missing)` or
+        `on_gap(arrival, missing)`. The first is called for every Arrival; its answer counts if
+        `missing > 0`. The second is called only if `missing > 0`, after any `on_arrival`.
+        At the sender of a TCP or IFTP flow, it has `on_loss(loss)` and optionally `on_ack(ack)`.
+        Answers are `"congestion"` or `"wireless"`. An exception ends the run and is raised here.
         """
         given = list((classifiers or {}).items())
         first = self._parsed.seed if seed is None else operator.index(seed)

@@ -29,12 +29,12 @@ ATTEMPTS = 3
 class Plan:
     """A plan of runs: a scenario over axes and seeds. docs/guides/sweeps.md documents its TOML.
 
-    `axes`: for each column a mapping with `key` (or `keys`, which change together) and `values`, or `draw`. A tuple of a key
-    and its values, such as `("flow.video.classifier", ["zigzag", "zbs2"])`, also serves.
+    `axes`: for each column, a mapping with `key` (or `keys`, which change together) and `values` or
+    `draw`; or a tuple of a key and its values, `("flow.video.classifier", ["zigzag", "zbs2"])`.
     `metrics`: names such as "total.throughput_bps" or "flow.video.mw".
     `seeds`: the number of seeds, starting at `first_seed`; a minimum if `until` is given.
-    `until`: a mapping of `metric`, `within`, `most` and perhaps `confidence`. Seeds are added at each point until the mean
-    of the metric is known with this precision.
+    `until`: a mapping of `metric`, `within`, `most` and optionally `confidence`. Seeds are added at
+    each point until the mean of the metric is known with this precision.
     `draws`: a mapping of `count` and `seed`, if an axis is drawn.
     """
 
@@ -79,9 +79,10 @@ def sweep(
     `plan`: a Plan, or the path of a TOML file.
     `out`: a directory that keeps every run, as `whyloss sweep` does, so that the same call continues where it ended; or a
     URL that fsspec knows (`s3://…`), to which the workers then write. Without it, only the returned rows are kept.
-    `on`: the place of the runs. None: this machine's cores (`jobs` of them, 0 for all). A `concurrent.futures.Executor`, a Dask
-    `Client`, or a Ray address ("auto", "ray://…", "local"): in tasks of `runs_per_task` runs. By default, a
-    task takes some seconds. A task whose worker dies is tried again, at most twice. The rows are the same in every place.
+    `on`: where the runs take place. None: on this machine's cores (`jobs` of them, 0 for all). A
+    `concurrent.futures.Executor`, a Dask `Client`, or a Ray address ("auto", "ray://…", "local"):
+    on its workers, in tasks of `runs_per_task` runs. By default, a task takes a few seconds. A task
+    whose worker dies is tried again, at most twice. The rows do not depend on the place.
     `progress`: True for a line on standard error, or a function to call with the numbers of runs done and to do.
     `every_s`: the longest time in s between writes of finished runs (local runs).
     `own`: your own classifiers by name, in addition to those of the plan's scenario. They are pickled for workers. A
@@ -132,7 +133,10 @@ def _complete(
 
 
 def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
-    """Repeat the run of a row, which needs only `set` and `seed`. `scenario` is the plan's scenario or its file."""
+    """Repeat the run that gave this row. `scenario` is the plan's scenario or its file.
+
+    The row needs only `set` and `seed`.
+    """
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
     made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
     made._read([(key, value) for key, value in json.loads(row["set"])])

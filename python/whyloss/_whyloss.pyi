@@ -173,7 +173,8 @@ class Classifier:
     have ("trees", "unaware").
 
     A receiver classifier finds gaps in sequence numbers, which may start at any number. `bits`: the width of the numbers,
-    such as 16 for RTP; by default that of a column of unsigned 16 or 32 bits, else 64. `wait`: the number of newer packets
+    such as 16 for RTP; by default 16 or 32 if the column `sequence` has unsigned integers of that
+    width, else 64. `wait`: the number of newer packets
     after which a missing packet counts as lost, so that reordering is not loss; 0 for no wait.
     """
 
@@ -260,7 +261,8 @@ class Controller:
     """A congestion controller from the registry, such as "cubic", for segments of `segment_size` bytes.
 
     `wireless`: the policy for wireless losses, such as "keep" or, with `percent`, "percent".
-    Packets count as acknowledged in sending order, and a loss as that of the oldest packet in flight.
+    Packets count as acknowledged in sending order. A loss counts as that of the oldest packet in
+    flight.
     """
 
     def __init__(

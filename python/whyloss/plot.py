@@ -1,4 +1,4 @@
-"""Figures from tidy data, one line each, with matplotlib (`pip install whyloss[plot]`).
+"""Draws figures from tidy data, in one line of code each, with matplotlib (`pip install whyloss[plot]`).
 
 Every function accepts tables of any Arrow library, draws on `ax` or on new axes, and returns the axes for further changes
 with matplotlib. Means have their 95 % confidence intervals (Student's t).

@@ -577,8 +577,8 @@ whyloss_status whyloss_receiver_drop(struct whyloss_receiver *receiver);
 
 /**
  * Processes the arrival of a packet. Writes the losses that are now certain to `losses` and their
- * number to `count`. `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be
- * null.
+ * number to `count`. `room` is the length of `losses`, at least `WHYLOSS_MOST_LOSSES`. `seen` may
+ * be null.
  */
 whyloss_status whyloss_receiver_on_packet(struct whyloss_receiver *receiver,
                                           const struct whyloss_arrival *packet,

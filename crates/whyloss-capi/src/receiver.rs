@@ -218,8 +218,8 @@ pub unsafe extern "C" fn whyloss_receiver_drop(receiver: *mut Receiver) -> Statu
 }
 
 /// Processes the arrival of a packet. Writes the losses that are now certain to `losses` and their
-/// number to `count`. `losses` must have `room` for at least `WHYLOSS_MOST_LOSSES`. `seen` may be
-/// null.
+/// number to `count`. `room` is the length of `losses`, at least `WHYLOSS_MOST_LOSSES`. `seen` may
+/// be null.
 ///
 /// # Safety
 /// The pointers must satisfy the [contract](crate#contract).

@@ -27,7 +27,7 @@ use crate::error::CliError;
 
 #[derive(Debug, Args)]
 #[command(
-    after_help = "Each difference is the mean of B − A over the seeds in both, ± half of its 95 % confidence interval. A * marks an interval that excludes 0.\n\n\
+    after_help = "Each difference is the mean of B − A over the seeds in both, ± half the width of its 95 % confidence interval. A * marks an interval that excludes 0.\n\n\
                   Example: whyloss compare before after --out changes"
 )]
 pub(crate) struct CompareArgs {

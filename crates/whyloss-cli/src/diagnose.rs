@@ -27,7 +27,7 @@ pub(crate) struct DiagnoseArgs {
     #[arg(long, value_name = "N")]
     flow: Option<u64>,
     /// Write an HTML page, `diagnosis.json`, `losses.csv` and, for a capture, `annotated.pcapng`
-    /// (for Wireshark) to this directory. Several inputs get a subdirectory each.
+    /// (for Wireshark) to this directory. Each of several inputs gets its own subdirectory.
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
     /// Output format.
@@ -41,7 +41,8 @@ pub(crate) struct DiagnoseArgs {
     /// directory.
     #[arg(long, value_name = "DIR")]
     truth: Option<PathBuf>,
-    /// Maximum number of open connections. Above it, the longest-idle connection is closed.
+    /// Maximum number of connections to follow at a time. With more, the longest-idle ones are
+    /// closed.
     #[arg(long, value_name = "N", default_value_t = Options::default().connections as u32, value_parser = clap::value_parser!(u32).range(1..))]
     connections: u32,
     /// Memory limit, such as `512MiB`. At the limit, the longest-idle connections are closed, and

@@ -38,7 +38,7 @@ pub(crate) enum CliError {
         did_you_mean(nearest)
     )]
     Unknown {
-        /// What the name should refer to, such as a classifier.
+        /// The kind that the name should refer to, such as a classifier.
         kind: &'static str,
         name: String,
         /// The most similar names.

@@ -95,8 +95,9 @@ pub(crate) struct EvaluateArgs {
     jobs: Option<u16>,
 }
 
-const HELP: &str = "Prints the throughput, harm and fairness of SCHEME and its rivals. Each criterion belongs to a section of \
-                    RFC 9743. Each result is compared with CUBIC's in the same network.\n\n\
+const HELP: &str = "Prints the throughput, harm and fairness of SCHEME and its rivals, and \
+                    compares each result with CUBIC's in the same network. Each criterion \
+                    belongs to a section of RFC 9743.\n\n\
                     Criteria for --only:\n  \
                       5.1  collapse, bufferbloat, loss, fairness, round-trips, short\n  \
                       5.2  beside-cubic, beside-reno, noisy-harm, drawn-harm, real-time, long-short\n  \

@@ -35,7 +35,7 @@ pub(crate) struct KernelArgs {
 
 #[derive(Debug, Subcommand)]
 enum What {
-    /// List the congestion controls.
+    /// List the congestion controls that `load` can load.
     List,
     /// Load congestion controls for the duration of COMMAND, or until Ctrl-C.
     Load(LoadArgs),
@@ -50,8 +50,8 @@ enum What {
     Status,
     /// Print each loss on the sockets of loaded controls, with its verdict, until Ctrl-C.
     Watch(WatchArgs),
-    /// Run transfers in network namespaces, and compare each decision of the controls with the
-    /// library's.
+    /// Run transfers in network namespaces, and compare each decision that the controls make in the
+    /// kernel with the library's.
     Check(CheckArgs),
 }
 

@@ -30,7 +30,8 @@ struct FlowArgs {
     #[arg(long, value_name = "NAME", default_value = "unaware")]
     classifier: String,
     /// Use UDP-Lite instead of UDP, so that the kernel verifies only the covered part of a packet.
-    /// Needs Linux before version 7.0, which removed UDP-Lite. Give it to both `send` and `recv`.
+    /// Needs Linux before version 7.0, which removed UDP-Lite. Give this option to both `send` and
+    /// `recv`.
     #[arg(long)]
     udp_lite: bool,
     /// Write statistics as JSON Lines to this file every second and at the end; `-` is standard
@@ -58,9 +59,9 @@ pub(crate) struct SendArgs {
     peer: String,
     #[command(flatten)]
     flow: FlowArgs,
-    /// Send a video call at the rate of this bandwidth estimator; implies --transport rtp:
-    /// `whyloss`, `nada`, `scream`, or `gcc` in builds with `--features rtc`
-    /// [default with --transport rtp: whyloss].
+    /// Bandwidth estimator that sets the rate of a video call: `whyloss`, `nada`, `scream`, or
+    /// `gcc` in builds with `--features rtc`. Implies --transport rtp [default with --transport
+    /// rtp: whyloss].
     #[arg(long, value_name = "NAME", conflicts_with_all = ["application", "file", "packets", "first", "coverage", "classifier"])]
     estimator: Option<String>,
     /// Feedback format of the video call: `twcc` or `rfc8888` [default: twcc].

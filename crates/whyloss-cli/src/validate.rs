@@ -48,8 +48,8 @@ pub(crate) struct ValidateArgs {
 }
 
 const HELP: &str = "Each difference between two means is compared with a margin fixed in advance. The means are \
-    equivalent if the 90 % interval of their difference is inside the margin, different if it is outside, and undecided \
-    otherwise.\n\n\
+    equivalent if the 90 % confidence interval of their difference is inside the margin, \
+    different if the interval is outside, and undecided otherwise.\n\n\
     Simulators: ns-2 (`apt-get install ns2`), ns-3 (`apt-get install libns3-dev g++`), ns-3 from PyPI (`python3 -m pip install \
     ns3`; used only by `ns-3-wheel`).\n\n\
     Example: whyloss validate --quick --out validation";

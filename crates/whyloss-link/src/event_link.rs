@@ -1,12 +1,13 @@
-//! A link with its own events: the fate of a packet may depend on packets that arrive later.
+//! A link that reports a packet's fate later, because the fate may depend on packets that arrive in
+//! the meantime.
 //!
 //! A FIFO link ([`Link`](crate::Link)) returns a packet's fate when the packet is offered. Some
-//! links cannot: their queue decides as packets leave (CoDel, FQ-CoDel), or they send frames again.
-//! This link therefore keeps each offered packet under a *ticket*. Its owner calls:
+//! links cannot: their queue drops packets as they leave (CoDel, FQ-CoDel), or they retransmit
+//! frames. This link therefore keeps each offered packet under a *ticket*. Its owner calls:
 //!
 //! ```text
 //! offer(now, ticket, …)   offers an arriving packet
-//! next_event()            returns the latest time to call `poll`
+//! next_event()            returns the time by which to call `poll`
 //! poll(now)               returns the next packet whose fate is due; `None` if there is none
 //! ```
 //!
@@ -14,15 +15,16 @@
 //! first time, [`EventLink::comes_again`] returns the arrival time of the copy at the link.
 //!
 //! Times must not decrease. `poll` returns a packet when it arrives or is lost, unless the owner
-//! calls [`EventLink::tell_at_turns`]. [`EventLink::next_event`] omits departures from the queue if
-//! an earlier packet arrives soon enough, unless the queue may drop a packet before then.
+//! calls [`EventLink::tell_at_turns`]. If all packets that are sent arrive in order,
+//! [`EventLink::next_event`] skips departures from the queue while an earlier packet is in flight.
+//! It skips no departure at which the queue may drop a packet.
 //!
 //! ```text
 //! queue → transmission (one or a burst, retries with ARQ) → channel → delay, jitter → arrival
 //! ```
 //!
 //! [`arq`](crate::arq), [`bursts`](crate::bursts), [`markov`](crate::markov),
-//! [`jitter`](crate::jitter) and [`handover`](crate::handover) have the formulas.
+//! [`jitter`](crate::jitter) and [`handover`](crate::handover) give the formulas.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -81,7 +83,7 @@ pub struct EventLink {
     /// The channel's effect on each held packet, by ticket, if [`Self::keep_what_packets_meet`] was
     /// called.
     met: Option<BTreeMap<u32, Met>>,
-    /// The copied packets of which neither the original nor the copy has been returned, with the
+    /// The copied packets that `poll` has not yet returned, neither original nor copy, with the
     /// copy's arrival time at the link.
     copied: VecDeque<(u32, Time)>,
     /// The arrival time at the link of the copy of the last packet that `poll` returned.
@@ -131,8 +133,8 @@ impl EventLink {
             )
     }
 
-    /// Returns the idle link number `index`, whose channel and queue each draw from their own
-    /// stream.
+    /// Creates an idle link. Its queue and its channel draw from separate random streams, which
+    /// `streams` and the link's `index` determine.
     pub fn new(spec: &LinkSpec, streams: Streams, index: u64) -> Self {
         let random = streams.stream("queue", index);
         let no_channel = spec.channel == ChannelSpec::None
@@ -286,7 +288,7 @@ impl EventLink {
         Some(self.server.fate(&sent))
     }
 
-    /// Returns the latest time to call [`Self::poll`]; [`Time::MAX`] if the link is empty.
+    /// Returns the time by which to call [`Self::poll`]; [`Time::MAX`] if the link is empty.
     #[inline]
     pub fn next_event(&self) -> Time {
         if let Some((_, fate, _)) = self.lost.front() {
@@ -357,7 +359,7 @@ impl EventLink {
     }
 
     /// Starts to record the channel's effect on each packet, for [`Self::take_met`]. Call this only
-    /// for links that copy no packets.
+    /// for links without handovers that copy packets.
     pub fn keep_what_packets_meet(&mut self) {
         self.met = Some(BTreeMap::new());
     }

@@ -4,11 +4,12 @@
 //! distribution of the extra delay J, mean m (s)   variance
 //! uniform       between 0 and 2m                  m²/3
 //! exponential                                     m²
-//! Pareto        shape a, at least m·(a − 1)/a     m²/(a·(a − 2)), a > 2; else infinite
+//! Pareto        shape a, minimum m·(a − 1)/a      m²/(a·(a − 2)) if a > 2; else infinite
 //!
 //! in order      a packet waits at the far end for those that departed before it
-//! out of order  packets do not wait: of two that depart T apart, the second arrives first with P(J₁ − J₂ > T), which
-//!               is ½·e^(−T/m) for exponential J and (1 − T/2m)²/2 for uniform J (T < 2m)
+//! out of order  packets do not wait; of two that depart T apart, the second arrives first with
+//!               probability P(J₁ − J₂ > T): ½·e^(−T/m) for exponential J, and (1 − T/2m)²/2 for
+//!               uniform J (T < 2m)
 //! ```
 //!
 //! An extra delay is never longer than an hour.

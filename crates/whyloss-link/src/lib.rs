@@ -1,4 +1,5 @@
-//! One link, sans-I/O: a queue, a rate, a delay and a channel, and the true fate of each packet.
+//! Models one link without doing I/O: a queue, a rate, a delay and a channel. Returns the true fate
+//! of each packet.
 //!
 //! [`Link::offer`] takes the time as an argument and returns the packet's [`Fate`]. A simulator can
 //! therefore drive the link in virtual time, and an emulator in real time.

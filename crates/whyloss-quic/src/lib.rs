@@ -36,20 +36,21 @@
 //! |---|---|---|
 //! | acknowledged packets | send time and size | also their numbers |
 //! | lost packets | send time of the last, bytes of all | each, by number |
-//! | number of losses | – (more than one above a packet's bytes) | yes |
-//! | other sent packets | pure ACKs as sent only; MTU probes as acknowledged only | both as sent |
+//! | number of losses | – (several if they exceed a packet's bytes) | yes |
+//! | pure ACKs | only when sent | when sent |
+//! | MTU probes | only when acknowledged | when sent |
 //! | spurious losses | – | yes |
-//! | sender limited by the window | – (inferred from bytes in flight) | yes |
+//! | whether the window limits the sender | – (inferred from bytes in flight) | yes |
 //! | send time of an acknowledgement | – | – |
-//! | peer's delay | subtracted only from the smoothed RTT, a batch late | as in quinn |
+//! | peer's ACK delay | subtracted only from the smoothed RTT, a batch late | as in quinn |
 //! | probe timeouts | – | – |
 //! | pacing | by window and RTT; logs the controller's rate | by the controller's rate, if any |
 //!
 //! [`whyloss::connection`] infers what quinn does not report. If a report is ambiguous, it
-//! attributes the loss to an earlier packet of the same burst. Round-trip
-//! times come from the newest packet of an acknowledgement and include the peer's delay. Peers
-//! acknowledge two packets together and a single packet after up to 25 ms. The stacks hide the
-//! receiver's clock, so controllers that need it (BaLDE) use the sender's.
+//! attributes the loss to an earlier packet of the same burst. Round-trip times come from the
+//! newest packet of an acknowledgement and include the peer's delay: a peer acknowledges two
+//! packets together, or a single one after up to 25 ms. The stacks hide the receiver's clock, so
+//! controllers that need it (BaLDE) use the sender's.
 //!
 //! Losses are found by packets or time (RFC 9002 §6.1) and reported once per recovery period
 //! (§7.3.2) and at persistent congestion (§7.6). ECN marks count as congestion. The window never
@@ -77,7 +78,8 @@ use whyloss::connection::Connection;
 use whyloss::schemes::{CongestionControl, Scheme};
 use whyloss::sender::{Classifier, SenderClassifier};
 
-/// Creates the congestion controllers of connections: classifier, controller and policy.
+/// Creates a congestion controller for each connection, from a classifier, a controller and a
+/// policy.
 ///
 /// Implements quinn's `ControllerFactory` with the feature `quinn`, and noq's with `noq`.
 #[derive(Clone, Debug)]

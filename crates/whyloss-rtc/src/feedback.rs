@@ -1,4 +1,4 @@
-//! Reads transport-wide and RFC 8888 feedback from RTCP bytes, for senders whose stack cannot.
+//! Reads transport-wide and RFC 8888 feedback from RTCP bytes, for senders whose stack does not.
 //!
 //! [`Session`] remembers the latest departures, reads each compound RTCP packet, and passes its
 //! reports to the estimator.
@@ -16,16 +16,16 @@
 //! assert_eq!(session.estimator().target(), 300e3);
 //! ```
 //!
-//! | format | numbers | times |
+//! | format | 16-bit numbers | resolution |
 //! |---|---|---|
-//! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | the transport's, 16 bits | 250 µs |
-//! | RFC 8888 | RTP's, 16 bits, of one stream per session | 1/1024 s before the report, and ECN |
+//! | transport-wide (draft-holmer-rmcat-transport-wide-cc-extensions-01) | transport's | 250 µs |
+//! | RFC 8888, with ECN | RTP's, of one stream per session | 1/1024 s, back from the report |
 //!
-//! Without [`with_ssrc`](Session::with_ssrc), a session ignores RFC 8888 feedback from the second
-//! stream on, because each stream has its own numbers.
+//! Each RTP stream has its own numbers. Without [`with_ssrc`](Session::with_ssrc), a session
+//! therefore ignores all RFC 8888 feedback once reports have named a second stream.
 //!
-//! Numbers wrap at 2¹⁶. A number refers to the latest packet sent with it, so feedback may be up to
-//! 8,191 packets old.
+//! Numbers wrap at 2¹⁶; each refers to the latest packet sent with it. A session remembers 8,192
+//! packets, so feedback may be up to 8,191 packets old.
 
 use crate::bandwidth::Bandwidth;
 use crate::{Ecn, Estimator, Fate, Report, Time, rfc8888};
@@ -40,11 +40,11 @@ const BATCH: usize = 256;
 #[derive(Clone, Debug)]
 pub struct Session<E = Estimator> {
     estimator: E,
-    /// The stream of RFC 8888 to read.
+    /// The stream whose RFC 8888 feedback to read.
     stream: Stream,
     /// The extended number, departure and size of each packet.
     sent: Box<[(u64, Time, u32)]>,
-    /// The latest number that left, extended past every wrap-around.
+    /// The number of the latest sent packet, extended past every wrap-around.
     latest: Option<u64>,
     transport: Clock,
     report: Clock,
@@ -54,18 +54,18 @@ pub struct Session<E = Estimator> {
 /// The stream whose reports count, by its SSRC.
 #[derive(Clone, Copy, Debug)]
 enum Stream {
-    /// The only one, of which no report came yet.
+    /// No report has named a stream yet.
     Unknown,
-    /// The only one so far.
+    /// All reports so far have named this stream.
     First(u32),
-    /// There are several, and the user named none.
+    /// Reports have named several streams, and the user chose none.
     Several,
-    /// The one that the user named.
+    /// The user chose this stream.
     Named(u32),
 }
 
 impl Stream {
-    /// Learns that a stream is reported.
+    /// Records that a report names the stream `ssrc`.
     fn sees(&mut self, ssrc: u32) {
         *self = match *self {
             Self::Unknown => Self::First(ssrc),
@@ -121,8 +121,8 @@ impl<E: Bandwidth> Session<E> {
         }
     }
 
-    /// Reads RFC 8888 feedback only on the stream with this SSRC. A sender of several streams, such
-    /// as sound and video, needs this, because one report covers all of them.
+    /// Reads RFC 8888 feedback only about the stream with this SSRC. A sender of several streams,
+    /// such as sound and video, needs this, because one report covers all of them.
     #[must_use]
     pub fn with_ssrc(self, ssrc: u32) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl<E: Bandwidth> Session<E> {
         reports
     }
 
-    /// Returns the time of a reference of transport-wide feedback.
+    /// Returns the time in ns of a reference time in transport-wide feedback.
     pub(crate) fn reference(&mut self, reference: u32) -> u64 {
         self.transport.read(REFERENCE * u64::from(reference))
     }

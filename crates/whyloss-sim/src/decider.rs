@@ -133,7 +133,7 @@ impl ReceiverDecider {
 }
 
 impl<C: Unaware, O, X> Decider<C, O, X> {
-    /// Returns the decider of a transport without a classifier: every loss is congestion.
+    /// Returns a decider without a classifier: it calls every loss congestion.
     pub fn unaware() -> Self {
         Self::Unaware
     }

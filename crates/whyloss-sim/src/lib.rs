@@ -4,8 +4,8 @@
 //!
 //! - [`measure`]: the results of a run.
 //! - [`scenario`]: the model to simulate: nodes, links, flows, times.
-//! - [`observe`]: watching a run; [`delay`] measures delays, [`media`] follows frames, [`trace`]
-//!   writes tables, [`pcap`] captures.
+//! - [`observe`]: traits for watching a run. [`delay`] measures delays, [`media`] follows frames,
+//!   [`trace`] writes tables, and [`pcap`] writes captures.
 //! - [`registry`]: registers algorithms from outside this repository by name.
 //! - [`output`]: writes files completely or not at all; [`text`]: escapes text for printing.
 

@@ -357,8 +357,8 @@ pub fn word(cause: Cause) -> &'static str {
 pub const CAUSES: [Cause; 2] = [Cause::Congestion, Cause::Wireless];
 
 impl Sign {
-    /// Returns the colour of a cause, here and in Python: red for congestion, blue for wireless,
-    /// the text's colour if unknown.
+    /// Returns the index of a cause's colour: red for congestion, blue for wireless, and the text's
+    /// colour if unknown. The Python package uses the same colours.
     pub fn colour_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::RED,
@@ -367,8 +367,8 @@ impl Sign {
         }
     }
 
-    /// Returns the shape of a cause, here and in Python: a square for congestion, a triangle for
-    /// wireless, a cross if unknown.
+    /// Returns the index of a cause's shape: a square for congestion, a triangle for wireless, and
+    /// a cross if unknown. The Python package uses the same shapes.
     pub fn shape_of(cause: Option<Cause>) -> usize {
         match cause {
             Some(Cause::Congestion) => Self::SQUARE,

@@ -2,13 +2,13 @@
 //!
 //! # Modules
 //!
-//! - [`receiver`]: classifiers of packet arrivals. [`losses`]: turns arrivals with sequence numbers
-//!   into lost packets with causes.
-//! - [`sender`]: classifiers of acknowledgements. [`schemes`]: a classifier, a controller and a
-//!   policy in one.
-//! - `connection` (feature `alloc`): takes packet numbers; returns window, pacing rate and
-//!   verdicts.
-//! - [`registry`]: builds all of these by name, with checked parameters.
+//! - [`receiver`]: classifiers that judge losses from packet arrivals. [`losses`]: finds lost
+//!   packets by their sequence numbers, and gets their causes from such a classifier.
+//! - [`sender`]: classifiers that judge losses from acknowledgements. [`schemes`]: combinations of
+//!   a classifier, a controller and a policy.
+//! - `connection` (feature `alloc`): runs a scheme for a stack with packet numbers. It returns the
+//!   window, the pacing rate and verdicts.
+//! - [`registry`]: builds these algorithms by name, with checked parameters.
 //! - [`event`]: the events that a transport passes to classifiers, estimators and controllers.
 //! - [`bandwidth`]: bandwidth estimators.
 //! - [`tfrc`]: TCP-Friendly Rate Control (RFC 5348), sender and receiver.
@@ -18,7 +18,8 @@
 //!   them.
 //! - [`time`]: times in integer nanoseconds. [`stamps`]: converts short timestamps, such as RTP's.
 //! - [`testing`]: property tests for your own algorithms.
-//! - [`cause`]: [`Cause`], and the confusion counts behind Mc, Mw and accuracy.
+//! - [`cause`]: [`Cause`], and counts of verdicts by true cause, which give Mc (congestion losses
+//!   called wireless), Mw (wireless losses called congestion) and accuracy.
 #![no_std]
 #![forbid(unsafe_code)]
 

@@ -25,31 +25,32 @@
 //! # Rules
 //!
 //! ```text
-//! ahead of the highest, by at most the longest jump    new; the numbers between are missing
-//! behind it, by at most the longest way back           late if missing, else a duplicate
-//! anywhere else                                        suspect: ignored, unless its successor
-//!                                                      follows (a restart)
+//! sequence number of an arriving packet          meaning
+//! above the highest, after at most 3000 missing  new; the numbers between are missing
+//! at most 100 below the highest                  late if missing, else a duplicate
+//! any other                                      suspect: ignored, unless its successor
+//!                                                follows (the sender has restarted)
 //! ```
 //!
-//! The last rule and its limits come from RFC 3550 appendix A.1. The tracker gets the cause when
-//! the gap appears, as classifiers expect, and reports it after the wait. A packet that was only
-//! reordered is not reported. Late packets reach the classifier with nothing missing; duplicates
-//! and suspects do not. At most [`HOLES`] gaps wait at a time; with one more, the oldest counts as
-//! lost.
+//! The rule for suspects and both limits come from RFC 3550 appendix A.1; narrow sequence numbers
+//! lower the limits. The tracker asks the classifier for the cause when the gap appears, and
+//! reports the loss after the wait. A packet that was only reordered is not reported. The
+//! classifier receives late packets, with none missing before them, but no duplicates or suspects.
+//! At most [`HOLES`] gaps wait at a time; with one more, the oldest counts as lost.
 //!
 //! # Late reads from the socket
 //!
-//! A busy program reads its socket late, and then many packets in a row. `tests/it/bunched.rs`
-//! shows two consequences on a path with both kinds of loss:
+//! A busy program reads its socket late, and then reads many packets at once. This has two
+//! consequences, which `tests/it/bunched.rs` shows on a path with both kinds of loss:
 //!
 //! | event | effect on classifiers | remedy |
 //! |---|---|---|
-//! | stamps on reading | wrong causes (see below) | kernel stamps (`SO_TIMESTAMPNS`) |
-//! | socket buffer overflow | its losses look wireless | enlarge it (`SO_RCVBUF`) |
+//! | timestamps taken on reading | wrong causes (see below) | kernel stamps (`SO_TIMESTAMPNS`) |
+//! | socket buffer overflow | its losses look wireless | a larger buffer (`SO_RCVBUF`) |
 //!
-//! `SO_RXQ_OVFL` counts the drops. With late stamps, `trees` and `mbiaz` call the radio's losses
-//! congestion. The ZBS family calls at least half of a queue's losses wireless. More wireless
-//! verdicts than the radio can explain indicate a full socket buffer.
+//! With late timestamps, `trees` and `mbiaz` call the radio's losses congestion, and the ZBS family
+//! calls at least half of a queue's losses wireless. `SO_RXQ_OVFL` counts packets dropped at the
+//! socket. More wireless verdicts than the radio can explain indicate a full socket buffer.
 
 use crate::receiver::{Arrival, ReceiverClassifier};
 use crate::{Cause, Duration, Time};
@@ -109,7 +110,7 @@ pub struct LossTracker<C> {
     span: Option<Duration>,
     /// The highest number so far, wrap-arounds included; `None` before the first packet.
     highest: Option<u64>,
-    /// Bit i is set if the packet i before the highest has arrived.
+    /// Bit i is set if the packet whose number is the highest minus i has arrived.
     arrived: u64,
     /// The number of new packets.
     news: u64,
@@ -194,8 +195,8 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         &self.classifier
     }
 
-    /// Processes an arriving packet and calls `lost` for each loss now certain. The packet's own
-    /// sequence number is used; bits above the tracker's width are ignored.
+    /// Processes an arriving packet and calls `lost` for each loss that is now certain. Ignores
+    /// bits of the packet's sequence number above the tracker's width.
     pub fn on_packet(&mut self, packet: &Arrival, mut lost: impl FnMut(Loss)) -> Seen {
         let number = packet.sequence & self.mask;
         let Some(highest) = self.highest else {
@@ -231,10 +232,10 @@ impl<C: ReceiverClassifier> LossTracker<C> {
         self.settle(now, &mut lost);
     }
 
-    /// Ends the stream at `now` and reports all packets still missing. If the number of the `last`
-    /// packet sent is given, also reports those missing at the end, as congestion: no arrival
-    /// reveals their cause. The next packet begins another stream; the classifier keeps its
-    /// knowledge of the path.
+    /// Ends the stream at `now` and reports all packets still missing. Given the number of the
+    /// `last` packet sent, also reports the packets missing at the end. They count as congestion,
+    /// because no arrival reveals their cause. The next packet begins another stream; the
+    /// classifier keeps its knowledge of the path.
     pub fn finish(&mut self, last: Option<u64>, now: Time, mut lost: impl FnMut(Loss)) {
         self.give_up(&mut lost, |_| true);
         let Some(highest) = self.highest.take() else {

@@ -16,8 +16,8 @@ pub(crate) const CLASSES: usize = 16;
 /// the remaining range.
 #[derive(Debug)]
 pub(crate) struct Tree {
-    /// The index of the quantity and the bound of each question. Values up to the bound lead to the
-    /// leaves before the question.
+    /// The questions, each with the index of a signal and a bound. A signal up to the bound leads
+    /// to the leaves before the question, a larger one to those after it.
     pub(crate) questions: [(u8, i16); (1 << DEPTH) - 1],
     /// The log-odds of congestion at each leaf, in thousandths.
     pub(crate) leaves: [i16; 1 << DEPTH],

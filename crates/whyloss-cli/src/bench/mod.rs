@@ -71,7 +71,8 @@ enum Workload {
     OneFlow,
     /// 1 to 10,000 NewReno flows over 1 Gbit/s.
     Flows,
-    /// Three adaptive RED queues, TCP both ways and across, voice, video and web traffic.
+    /// Three adaptive RED queues with TCP in both directions and across, voice, video and web
+    /// traffic.
     ParkingLot,
     /// Bytes of memory per flow and per packet in flight.
     Memory,

@@ -75,7 +75,7 @@ pub(crate) struct FitArgs {
 const HELP: &str = "`fit` fits each model to nine tenths of the recording and scores it on the remaining tenth, ten times. \
                     It chooses the simplest model that scores close to the best and that no test rejects. One test \
                     compares the lengths of loss runs with those of the model, the other the lengths of good runs. \
-                    Each rejects at a significance of 1 %.\n\n\
+                    Each test rejects at the 1 % significance level.\n\n\
                     Example: whyloss link --loss \"$(whyloss fit radio.csv --format value)\" -- sh";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

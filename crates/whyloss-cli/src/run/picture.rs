@@ -343,7 +343,7 @@ fn times<const N: usize>(losses: &[[bool; N]], kind: usize, end_s: f64) -> Vec<f
         .collect()
 }
 
-/// Adds marks of losses, a row of marks per kind, above all lines so that they hide none.
+/// Adds a row of loss marks for each kind, above all lines, so that the marks hide no line.
 ///
 /// Each kind has a name, a sign and the times of its losses in seconds.
 pub(crate) fn add_losses(

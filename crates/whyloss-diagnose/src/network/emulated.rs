@@ -191,7 +191,7 @@ impl Emulated {
         }
     }
 
-    /// Returns whether this record belongs to such a log.
+    /// Returns whether this record comes from the log of an emulated link.
     pub(crate) fn knows(record: &Value) -> bool {
         Line::knows(record)
     }

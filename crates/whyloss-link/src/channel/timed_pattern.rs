@@ -1,12 +1,14 @@
-//! Replays a recording by time: a packet has the fate of the last recorded packet before it.
+//! Replays a recording by time: each packet has the fate of the packet recorded last before its
+//! time.
 //!
 //! ```text
-//! trial of duration T = t_last − t_first + mean interval;  packet at time t → the last recorded packet with t_i ≤ t mod T
+//! duration of a trial      T = t_last − t_first + mean interval
+//! fate at time t           that of the last recorded packet with t_i ≤ t mod T
 //! ```
 //!
-//! The channel starts at a moment drawn uniformly from all trials; [`NextTrial`] says how it
-//! continues. Packets closer together than the recorded ones share an outcome; packets farther
-//! apart skip outcomes.
+//! The channel starts at a moment drawn uniformly from all trials. At the end of a trial,
+//! [`NextTrial`] decides which one follows. Packets closer together than the recorded ones share a
+//! fate; packets farther apart skip recorded fates.
 
 use std::sync::Arc;
 

@@ -1,33 +1,34 @@
-//! Runs a scenario. `plain.rs` is the engine to read first: one event per arrival, per deadline and
-//! per turn. `fast.rs` gives the same results with fewer events: shortcuts change a table of hops,
-//! which says where an event may be left out. Read the head of `fast.rs` next, then
+//! Runs a scenario. Read `plain.rs` first: an engine with one event per arrival, per deadline and
+//! per turn of a busy link. `fast.rs` gives the same results with fewer events: its shortcuts mark
+//! in a table of hops where an event may be left out. Read the head of `fast.rs` next, then
 //! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`,
 //! `transmit.rs`, `deliver.rs` and `hear.rs`. `turns.rs`, `gated.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
 //!
-//! Events come in the order of their times. At equal times, links come before ends, each in the
-//! order of the scenario, and a flow's source before its sink. Packets that leave a link at the
-//! same time do so in the order in which they entered it. Both engines keep this order, so the
-//! order in which events were set never matters. Two rules follow:
+//! Events happen in the order of their times. At equal times, links come before ends (sources and
+//! sinks), both in the order of the scenario, and a flow's source comes before its sink. Packets
+//! that leave a link at the same time do so in the order in which they entered it. Both engines
+//! keep this order, so the order in which events were scheduled never matters. Two rules:
 //!
 //! - A packet arrives later than it leaves, if only by a nanosecond
-//!   ([`whyloss::Rate::transmission_time`]). So a packet that is sent in an event never arrives
-//!   before another event of the same time.
-//! - A packet that reaches an end at the time of its deadline comes before the deadline. So an end
-//!   first acts on deadlines *before* `now` (`<`), and foresees an acknowledgement *up to* its
-//!   deadline (`<=`).
+//!   ([`whyloss::Rate::transmission_time`]). So a packet sent in an event never arrives before
+//!   another event of the same time.
+//! - If a packet reaches an end exactly at that end's deadline, the packet comes first. So on a
+//!   packet, an end first acts only on deadlines *before* `now` (`<`). A source foresees an
+//!   acknowledgement *up to* its deadline (`<=`).
 //!
 //! # Words of the fast engine
 //!
 //! | word | meaning | where |
 //! |---|---|---|
-//! | *entity* | a link, a source or a sink: what an event belongs to | `event_queue.rs` |
-//! | *hop* | the next link or end on a way, an entry of a table | `hops.rs` |
+//! | *entity* | a link, a source or a sink; each event belongs to one | `event_queue.rs` |
+//! | *way* | the links and the end that a packet crosses in one direction | `hops.rs` |
+//! | *hop* | a link or end on a way: an entry of the table of hops | `hops.rs` |
 //! | *fused* | a hop handled in the step of the hop before, without an event | `hops.rs` |
 //! | *stop* | a hop that a packet reaches by an event | `hops.rs` |
-//! | *parcel* | a packet in 48 bytes; what does not fit is *aside* | `parcel.rs` |
-//! | *truth* | the cause of a loss, until a judge may learn it | `truths.rs` |
+//! | *parcel* | a packet's 48-byte record; packets that do not fit are *aside* | `parcel.rs` |
+//! | *truth* | a loss's true cause, stored until the flow's judge may learn it | `truths.rs` |
 //! | *room* | the number of packets that may still be added | `network.rs` |
 //! | *busy* | a link that cannot decide at once (CoDel, jitter, a random rate) | `turns.rs` |
 //! | *prompt* | a busy link that returns packets before they arrive | `shortcuts/prompt.rs` |
@@ -35,10 +36,10 @@
 //! | *gated* | a paced source that is woken when its packet is at its gate | `gated.rs` |
 //! | | **what happens to a packet** | |
 //! | *transmit* | a source sends all that it may send now | `transmit.rs` |
-//! | *send* | the packet enters a link, and every one fused beyond it | `send.rs` |
+//! | *send* | the packet enters a link, and every link fused after it | `send.rs` |
 //! | *offer* | a link decides when the packet arrives, or why it is lost | `whyloss_link` |
-//! | *put* | the packet has a stop ahead: it is in transit, and an event comes | `transit.rs` |
-//! | *park* | the packet is early at a gate or a fused source: it stays until due | `transit.rs` |
+//! | *put* | the packet is stored in transit until an event at its next stop | `transit.rs` |
+//! | *park* | a packet early at a gate or a fused source is kept until it is due | `transit.rs` |
 //! | *take* | the packet that is due leaves the link for the next hop | `transit.rs` |
 //! | *hold* | a busy link keeps the packet until its fate is known | `turns.rs` |
 //! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
@@ -47,10 +48,10 @@
 //! | *hear* | an answer reaches its source, which then *transmits* | `hear.rs` |
 //! | *foresee* | a source *hears* an answer ahead of time | `hear.rs` |
 //! | | **what happens to an end** | |
-//! | *arm* | its deadline gets an event (or the next turn of a busy link does) | `ends.rs` |
-//! | *overtake* | its new deadline gets an event before the pending one | `ends.rs` |
+//! | *arm* | an event is set for its deadline (also: for a busy link's next turn) | `ends.rs` |
+//! | *overtake* | an event is set for a new deadline, before the pending event | `ends.rs` |
 //! | *wake* | its deadline has expired: it acts | `flow.rs` |
-//! | *catch up* | a gated source acts as of its deadlines so far, before other news | `gated.rs` |
+//! | *catch up* | before other news, a gated source acts on its past deadlines | `gated.rs` |
 
 mod busy;
 mod deliver;
@@ -91,7 +92,7 @@ use crate::media::Media;
 use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{Scenario, Transport};
 
-/// The number of events between two calls of the function of [`Simulation::ask`]: a few
+/// The number of events between two calls of the function given to [`Simulation::ask`]: a few
 /// milliseconds of work.
 const ASK_EVERY: u64 = 1 << 16;
 
@@ -145,9 +146,9 @@ impl<'a> Simulation<'a> {
 
     /// Uses the plain engine: one event per arrival, per deadline and per turn of a busy link.
     ///
-    /// Results are the same, except for [`Measurement::events`], and take several times as long.
-    /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this one
-    /// counts packets, and the fast one places for packets. Watches receive events in order;
+    /// Results are the same, except for [`Measurement::events`]; a run takes several times as long.
+    /// Near [`Scenario::most_packets`], one engine may fail where the other does not: this engine
+    /// counts packets, and the fast one counts reserved room. Watches receive events in order;
     /// turns report packets that were offered earlier.
     pub fn plain(mut self) -> Self {
         self.plain = true;
@@ -217,7 +218,7 @@ impl<'a> Simulation<'a> {
     }
 
     /// Runs the scenario with an engine that is compiled for the needs of `observer`. With a
-    /// [watch](Self::watch) or the [plain](Self::plain) engine, both receive every event.
+    /// [watch](Self::watch) or the [plain](Self::plain) engine, `observer` receives every event.
     ///
     /// # Errors
     /// See [`Simulation`].
@@ -262,7 +263,8 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// Checks that the scenario is valid and this program has the hosts that it needs.
+/// Checks that the scenario is valid, and that this program includes the QUIC engine and the
+/// estimators that it needs.
 fn ready(scenario: &Scenario) -> Result<(), RunError> {
     scenario.check()?;
     for flow in &scenario.flows {

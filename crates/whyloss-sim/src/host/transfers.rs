@@ -4,11 +4,11 @@
 //! once        one transfer, at the flow's start
 //! in turn     each begins when the source learns that the previous one has arrived
 //! Poisson     `per_second` transfers per second on average; each waits for earlier ones
-//! completion  from the moment the source has a transfer to send until the sink has all of it, in order
+//! completion  from when the source has a transfer to send until the sink has all of it, in order
 //! ```
 //!
-//! All transfers of a flow use one connection, so a later one starts with the window that earlier
-//! ones left. `web` opens a new connection for each transfer ([`super::web`]).
+//! All transfers of a flow use one connection, so each starts with the window that earlier ones
+//! left. [Web traffic](super::web) uses a new connection for each transfer instead.
 
 use std::collections::VecDeque;
 
@@ -61,8 +61,8 @@ impl Backlog {
         self.size
     }
 
-    /// Begins the transfers that are due at `now`, when `finished` transfers are known to have
-    /// arrived. Returns the number begun so far.
+    /// Begins the transfers that are due at `now`. `finished` is the number of transfers that the
+    /// source knows to have arrived. Returns the number begun so far.
     pub(crate) fn refresh(&mut self, now: Time, finished: u64) -> u64 {
         match self.arrivals {
             Arrivals::Once => {
@@ -115,8 +115,8 @@ impl Backlog {
 /// The completion times of a flow's transfers that began inside the measurement window.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TransferResult {
-    /// The times from the start of a transfer until the sink had all of it. Its jitter has no
-    /// meaning.
+    /// The completion times: from the start of a transfer until the sink has all of it. Ignore the
+    /// jitter in this summary.
     pub times: DelaySummary,
     /// The number of transfers that were incomplete at the end of the run.
     pub unfinished: u64,

@@ -1,26 +1,29 @@
 //! Scores a classifier in a network and summarises scores over networks.
 //!
 //! ```text
-//! received   packets delivered to the judged flows / the same under the oracle
+//! received   packets delivered to the judged flows, divided by the number under the oracle
 //! balanced   1 − (Mc + Mw)/2
-//! excess     congestion losses / (received + lost), minus the oracle's, in percentage points
-//! harm       1 − packets delivered to a flow without a classifier alongside the judged ones
-//!            / the same if no flow has a classifier
+//! excess     congestion losses / (received + lost), minus that of the oracle, in percentage points
+//! harm       1 − a/b, for a competing flow without a classifier:
+//!            a   packets delivered to it beside the judged flows
+//!            b   packets delivered to it if no flow has a classifier
 //! ```
 //!
-//! Each score uses sums over the seeds of a network. Mc counts in networks with at least [`LEAST`]
-//! congestion losses, and Mw in those with as many wireless losses. Means over networks have
-//! Student's interval. Quantiles interpolate linearly and have the distribution-free interval
-//! between order statistics l and u. These satisfy P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤
-//! 2.5 %; if none does, the extreme takes its place.
+//! Each score uses sums over the seeds of a network. Mc is computed in networks with at least
+//! [`LEAST`] congestion losses, and Mw in those with at least as many wireless losses. Means over
+//! networks have Student's t interval.
+//!
+//! Quantiles interpolate linearly. Their interval is distribution-free: it extends from order
+//! statistic l to u, where P(Bin(n, q) < l) ≤ 2.5 % and P(Bin(n, q) ≥ u) ≤ 2.5 %. If no l or no u
+//! satisfies this, the interval ends at the smallest or the largest value.
 
 use whyloss::{Cause, Confusion};
 
 /// The minimum number of losses of a cause in a network for which Mc (or Mw) is computed.
 pub const LEAST: u64 = 20;
 
-/// The number of packets that the oracle must deliver in a run; below it, the network counts as
-/// starved. A smaller count varies by more than 3 %, so a share of it is not meaningful.
+/// The number of packets that the oracle must deliver in a run. With fewer, the network counts as
+/// starved: such a count varies by more than 3 %, so a share of it is not meaningful.
 pub const STARVED: u64 = 1_000;
 
 /// The packet counts of a network's judged flows.
@@ -28,7 +31,7 @@ pub const STARVED: u64 = 1_000;
 pub struct Tally {
     /// The number of packets delivered for the first time.
     pub delivered: u64,
-    /// The number of packets that arrived.
+    /// The number of packets that arrived, including repeated ones.
     pub received: u64,
     /// The number of packets lost to queues.
     pub congestion: u64,
@@ -86,7 +89,7 @@ impl Tally {
     }
 }
 
-/// The scores of a classifier in one network. A field is `None` if it has too few packets.
+/// The scores of a classifier in one network. A field is `None` if there were too few packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Score {
     /// The mean number of packets that the oracle delivers in a run.
@@ -108,7 +111,7 @@ pub struct Score {
 }
 
 impl Score {
-    /// Scores a classifier's tally of one run against the oracle's in the same network.
+    /// Scores a classifier's tally against the oracle's in the same network.
     pub(super) fn new(own: &Tally, oracle: &Tally) -> Self {
         let share = |of: fn(&Confusion) -> Option<f64>, cause| {
             let enough = own.packets.total(cause) >= LEAST;

@@ -321,7 +321,7 @@ mod tests {
         assert!(unknown.value.is_nan() && unknown.half_width.is_nan());
     }
 
-    /// Whatever the seeds give, CUBIC harms exactly as CUBIC does, and a contender that knows every
+    /// Under any seeds, CUBIC harms exactly as CUBIC does, and a contender that knows every
     /// cause receives exactly its own share.
     #[test]
     fn a_reference_has_no_interval_against_itself() {

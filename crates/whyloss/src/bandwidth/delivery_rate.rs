@@ -4,14 +4,15 @@
 //! ```text
 //! sent           P = (delivered, delivered_time, first_send_time, lost, inflight) as they are now
 //! acknowledged   delivered += size of P,  delivered_time = now
-//! sample         of the newest packet P that the acknowledgement delivers:                     [bytes, time]
-//!                delivered − P.delivered  ÷  max(send_time − P.first_send_time, now − P.delivered_time)
+//! sample         for the newest packet P that the acknowledgement delivers:
+//!                rate = (delivered − P.delivered) / interval, in bytes per time
+//!                interval = max(P.send_time − P.first_send_time, now − P.delivered_time)
 //! ```
 //!
-//! There is no rate if the divisor is below the smallest round-trip time measured here: an earlier
-//! transmission then caused the acknowledgement. For the same reason, a round-trip time of a
-//! retransmission below this minimum does not count (RFC 8985 §6.2). "Newest" is by order of
-//! transmission; packets need no identifiers.
+//! A sample has no rate if the interval is shorter than the smallest round-trip time so far: an
+//! earlier transmission then caused the acknowledgement. For the same reason, a shorter round-trip
+//! time of a retransmission does not count (RFC 8985 §6.2). The newest packet is the one sent last;
+//! packets need no identifiers.
 //!
 //! # Contract
 //!
@@ -25,9 +26,9 @@
 //! # Losses that are not congestion
 //!
 //! A controller that reacts to the loss rate must not count losses that a classifier calls wireless
-//! and its policy spares. The transport passes them to [`DeliveryRate::on_spared_loss`] instead of
-//! [`DeliveryRate::on_lost`]. They are then no longer in flight, no counter includes them, and the
-//! controller is not called.
+//! and its policy spares. The transport passes such packets to [`DeliveryRate::on_spared_loss`]
+//! instead of [`DeliveryRate::on_lost`]. They leave the bytes in flight and enter no loss counter,
+//! and the controller is not called.
 
 use crate::rate::share;
 use crate::{Duration, Rate, Time};
@@ -114,7 +115,7 @@ pub struct RateSample {
     /// Whether the window stopped the sender at any time in the last round trip
     /// (C.is_cwnd_limited).
     pub window_limited: bool,
-    /// The time of the first packet after the latest idle time, if the sender has been idle since
+    /// When the sender sent its first packet after an idle period; `None` unless it was idle since
     /// the last sample.
     pub restarted: Option<Time>,
 }
@@ -156,10 +157,10 @@ pub struct DeliveryRate {
     newest_acked: u64,
     /// One past the order of the last packet marked as lost.
     after_lost: u64,
-    /// The delivered bytes up to which the application limits the rate; 0 if it does not.
+    /// The application limits the rate until `delivered` exceeds this value; 0 if it does not.
     app_limited: u64,
-    /// The delivered bytes at the end of the round trip in which the window stopped the sender;
-    /// `None` if it did not.
+    /// The value of `delivered` that ends the round trip in which the window stopped the sender;
+    /// `None` if the window did not stop it.
     window_limited: Option<u64>,
     restarted: Option<Time>,
     /// C.min_rtt; [`Duration::MAX`] before the first sample.

@@ -22,9 +22,11 @@
 //! - [`UnderPolicy::on_packet_lost`] for every packet marked as lost, after all of the above, if
 //!   the controller wants rate samples;
 //! - [`UnderPolicy::on_spurious_loss`] if all packets of the last loss event have arrived after
-//!   all, and [`UnderPolicy::on_mtu_change`] when the packet size changes, if it can detect these.
+//!   all, and [`UnderPolicy::on_mtu_change`] when the packet size changes. A transport that cannot
+//!   detect these omits the calls.
 //!
-//! After each call it may read [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`] again.
+//! After each call, the transport may read the window and the pacing rate again, with
+//! [`UnderPolicy::window`] and [`UnderPolicy::pacing_rate`].
 //! Sizes are bytes. The controller does not see the transport's window inflation during a recovery
 //! (RFC 5681 §3.2). With a pacing rate, packets leave in groups of at most a [`send_quantum`],
 //! spaced at that rate.
@@ -98,12 +100,12 @@ pub trait Controller {
         let _ = (loss, spared);
     }
     /// Ends a recovery. The window must not exceed `at_most` bytes afterwards; [`u64::MAX`] means
-    /// no bound. The limit prevents a burst of the data held back (RFC 6582 §3.2 step 3).
+    /// no limit. The limit prevents a burst of data held back until now (RFC 6582 §3.2 step 3).
     fn on_recovery_end(&mut self, now: Time, at_most: u64);
     /// Reacts to an expired retransmission timer or to persistent congestion.
     fn on_timeout(&mut self, loss: &LossEvent);
-    /// Undoes a spurious loss event, before which the window was `cwnd` and the threshold
-    /// `ssthresh`, in bytes. Lowers neither.
+    /// Undoes a spurious loss event. `cwnd` and `ssthresh` are the window and the threshold before
+    /// the event, in bytes. By default, restores each unless its current value is higher.
     fn on_spurious_loss(&mut self, now: Time, cwnd: u64, ssthresh: u64) {
         let _ = now;
         self.set_window(cwnd.max(self.window()), ssthresh.max(self.ssthresh()));
@@ -124,8 +126,8 @@ pub trait Controller {
     fn on_packet_lost(&mut self, packet: &LostPacket) {
         let _ = packet;
     }
-    /// Returns the share of its full reduction that the controller made at the last loss event, in
-    /// thousandths, if it weighs the causes of losses itself. `None` for all other controllers.
+    /// Returns the window reduction at the last loss event, in thousandths of the full reduction.
+    /// `None` unless the controller weighs the causes of losses itself.
     fn own_cut(&self) -> Option<u64> {
         None
     }
@@ -157,14 +159,14 @@ pub struct Start {
     /// The initial slow start threshold in bytes. [`u64::MAX`] means slow start until the first
     /// loss.
     pub initial_ssthresh: u64,
-    /// The unit of congestion avoidance, for controllers that grow like Reno.
+    /// The way congestion avoidance grows the window, for controllers that grow like Reno.
     pub growth: Growth,
 }
 
 impl Start {
     /// Returns the initial state that RFC 6928 and RFC 9002 recommend for segments of
-    /// `segment_size` bytes. The window is ten segments, but at most 14 720 bytes or two segments.
-    /// Slow start lasts until the first loss.
+    /// `segment_size` bytes. The window is ten segments, but at most 14,720 bytes or two segments,
+    /// whichever is larger. Slow start lasts until the first loss.
     pub const fn new(segment_size: u32) -> Self {
         let size = if segment_size == 0 {
             1

@@ -72,8 +72,8 @@ enum Growth {
 ///
 /// Diff = flight − sent·BaseRTT/RTT estimates how many of its own bytes wait in queues. Once per
 /// round trip, the window grows by a segment if Diff is below one segment, and shrinks by one if it
-/// is above three. A loss leaves three quarters of the window. [`crate::schemes::vegas`] has the
-/// scheme.
+/// is above three. A loss leaves three quarters of the window. [`crate::schemes::vegas`] defines
+/// the scheme.
 #[derive(Clone, Debug)]
 pub struct Vegas {
     dialect: VegasDialect,

@@ -18,7 +18,7 @@
 use super::Start;
 use crate::event::AckEvent;
 
-/// The unit of congestion avoidance.
+/// The way congestion avoidance grows the window.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum Growth {

@@ -25,34 +25,36 @@
 //!
 //! # Contract
 //!
-//! - Numbers increase with each packet that counts as in flight; times never decrease. A stack with
-//!   several number spaces (QUIC) counts packets itself, or uses one `Connection` per path after
-//!   the handshake.
+//! - Numbers increase with each packet that counts as in flight. Times never decrease. A stack with
+//!   several number spaces (QUIC) either numbers all packets in one sequence of its own, or uses
+//!   one `Connection` per path after the handshake.
 //! - For each acknowledgement, call [`on_packets_acked`](Connection::on_packets_acked) once. Then
 //!   call [`on_packets_lost`](Connection::on_packets_lost) for the losses that it reveals, and
 //!   [`on_ecn_ce`](Connection::on_ecn_ce) if it reports marks.
 //! - Send while [`in_flight`](Connection::in_flight) plus the next packet fits into
 //!   [`window`](Connection::window), at [`pacing_rate`](Connection::pacing_rate) or below. At most
 //!   a [`send_quantum`](crate::congestion::send_quantum) may leave back to back.
-//! - Unknown and settled numbers have no effect. Sent numbers that do not increase are ignored.
-//! - At most [`MOST_PACKETS`] are remembered, or the number set by
-//!   [`most_packets`](Connection::most_packets); the next packet then replaces the oldest. Nothing
-//!   else grows. Nothing allocates once the ledger has its full size.
+//! - A report about an unknown packet, or one already acknowledged or lost, has no effect. A sent
+//!   packet whose number does not increase is ignored.
+//! - A connection remembers at most [`MOST_PACKETS`] packets, or the number set by
+//!   [`most_packets`](Connection::most_packets). After that, each new packet replaces the oldest.
+//!   Only this ledger grows; once it has its full size, nothing allocates.
 //!
 //! # Events
 //!
-//! Classifiers and controllers receive these events. All packets before the *left edge*, an offset,
-//! are settled: acknowledged or lost.
+//! Classifiers and controllers receive these events. The *left edge* is the byte offset before
+//! which all packets are settled: acknowledged or lost.
 //!
 //! ```text
-//! acknowledgements   one `AckEvent` for each packet that the left edge passes, or one for all that
-//!                    it does not pass; the last one has the round-trip time
+//! acknowledgements   one `AckEvent` for each packet that the left edge passes; a single one if it
+//!                    passes none, or during a recovery; the last one has the round-trip time
 //! losses             one event per recovery period (RFC 9002 §7.3.2), timeout or persistent
 //!                    congestion (§7.6); later losses of packets sent before the period add none
 //! recovery           ends with the acknowledgement of a packet sent after it began
-//! acknowledged       all before it is settled; after a single loss it waits until the recovery
-//!                    ends or a second packet is lost: one loss must not look like several
-//! in flight          sent beyond `acknowledged`; at a loss, from the first lost packet on
+//! acknowledged       the left edge; but after a single loss it stays there until the recovery ends
+//!                    or a second packet is lost, so that one loss does not look like several
+//! in flight          the bytes sent beyond `acknowledged`; in a `LossEvent`, those from the first
+//!                    lost packet on
 //! round-trip time    of the newest packet in a batch, unless a newer one was acknowledged before;
 //!                    includes the peer's delay, unless the stack reports its own with `on_rtt`
 //! ```
@@ -105,8 +107,8 @@ pub struct Connection<S = Classifier, C = AnyController> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// The cause that the classifier found, or the controller if it weighs causes itself
-    /// (`whyloss`): wireless if it cuts nothing.
+    /// The cause that the classifier found. A controller that weighs causes itself (`whyloss`)
+    /// replaces it: wireless if the controller cuts nothing, otherwise congestion.
     pub cause: Cause,
     /// The odds of congestion, p/(1 − p) for probability p; `None` if the classifier does not
     /// estimate them, and always for `whyloss`.
@@ -201,8 +203,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         &self.control
     }
 
-    /// Returns how many bytes may be in flight: at least two packets (RFC 9002 §7.2), since a stack
-    /// with only one may wait forever.
+    /// Returns how many bytes may be in flight: at least two packets (RFC 9002 §7.2), because a
+    /// stack with a window of one may wait forever.
     pub fn window(&self) -> u64 {
         self.control.window().max(2 * u64::from(self.mtu))
     }
@@ -240,8 +242,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         }
     }
 
-    /// Sets the round-trip time for the next acknowledgement, without the delay that the peer
-    /// reports (RFC 9002 §5.3; at most its `max_ack_delay`). This delay would otherwise look like a
+    /// Sets the round-trip time for the next acknowledgement. Subtract the delay that the peer
+    /// reports (RFC 9002 §5.3; at most its `max_ack_delay`), which would otherwise look like a
     /// queue. The value is clamped between the smallest round trip and the connection's own
     /// measurement.
     pub fn on_rtt(&mut self, rtt: Duration) {
@@ -312,8 +314,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.on_lost(now, last?, false)
     }
 
-    /// Undoes the last loss event's effect on the window. Call it if all its packets arrived after
-    /// all.
+    /// Undoes the last loss event's effect on the window. Call it if all packets reported lost in
+    /// that event have arrived after all.
     pub fn on_spurious(&mut self, now: Time) {
         self.control.on_spurious_loss(now);
     }
@@ -398,8 +400,8 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
             .min_rtt(self.min_rtt)
     }
 
-    /// Reports a loss event, which begins a recovery unless the window restarts. A `single` lost
-    /// packet holds the edge.
+    /// Reports a loss event, which begins a recovery unless the window restarts. After a
+    /// `single` lost packet, the reported left edge stays there.
     fn tell_loss(&mut self, loss: &LossEvent, single: bool) -> Verdict {
         let verdict = Verdict {
             cause: self.control.on_loss(loss),

@@ -1,6 +1,6 @@
-//! Schemes: a classifier, a controller and a policy that a paper combines under one name, in one
-//! file each. Scenarios, experiments, QUIC, the kernel's comparison and Python use these
-//! definitions.
+//! Schemes: combinations of a classifier, a controller and a policy that papers publish under one
+//! name. Each file defines one scheme or its variants. Scenarios, experiments, QUIC, `whyloss
+//! kernel check` and Python use these definitions.
 //!
 //! | file | names | classifier | controller | a loss called wireless |
 //! |---|---|---|---|---|
@@ -18,8 +18,8 @@
 //! | [`tfrc`] | TFRC of Cen et al. with any receiver classifier | any | TFRC | not in the loss history |
 //!
 //! [`REGISTRY`] lists the schemes that run anywhere. [`IDEAL`] lists those that need true causes,
-//! which only a simulation has, and [`IFTP`] those of IFTP. Any other scheme is built from three
-//! names or values:
+//! which only a simulation knows. [`IFTP`] lists the schemes for IFTP senders. Build any other
+//! scheme from the names or values of its three parts:
 //!
 //! ```
 //! use whyloss::congestion::{ControllerKind, CubicDialect, Start};
@@ -166,7 +166,7 @@ fn named<C>(
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum SchemeError {
-    /// No controller, policy or classifier has this name. The text tells which kind is meant.
+    /// The registry of this kind (controller, policy or classifier) has no such name.
     Unknown(&'static str, Name),
     /// The default parameters are not valid together.
     Parameter(ParameterError),
@@ -189,7 +189,7 @@ impl fmt::Display for SchemeError {
     }
 }
 
-/// Returns an unknown name, with similar or valid ones.
+/// Writes a message about an unknown name, with a similar name or all valid ones.
 fn unknown<C>(
     f: &mut fmt::Formatter<'_>,
     what: &str,
