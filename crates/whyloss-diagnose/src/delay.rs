@@ -152,6 +152,8 @@ pub(crate) struct Delays {
     pub(crate) histogram: Histogram,
     pub(crate) track: Track,
     least: Option<u32>,
+    /// The smallest delay, that of packets without a recorded delay included.
+    floor: Option<i64>,
     /// The order of each remembered transmission, its delay in µs, and when the delay became known,
     /// in ns.
     recent: VecDeque<(u64, u32, u64)>,
@@ -208,6 +210,19 @@ impl Delays {
     /// Returns the smallest delay.
     pub(crate) fn least(&self) -> Option<u32> {
         self.least
+    }
+
+    /// Sets the smallest delay of packets whose delays were not recorded.
+    pub(crate) fn set_floor(&mut self, floor: Option<i64>) {
+        self.floor = floor;
+    }
+
+    /// Returns by how much a delay exceeds the smallest.
+    pub(crate) fn above_least(&self, delay: u32) -> u32 {
+        let least = self.least.map_or(0, i64::from);
+        let least = self.floor.map_or(least, |floor| floor.min(least));
+        let above = i64::from(delay).saturating_sub(least);
+        above.clamp(0, i64::from(u32::MAX)) as u32
     }
 
     /// Returns whether at least 99.5 % of delays are 0, as with a stopped clock.

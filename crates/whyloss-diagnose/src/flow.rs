@@ -5,12 +5,17 @@ use std::net::SocketAddr;
 use crate::delay::{Delays, Histogram};
 use crate::ledger::Ledger;
 use crate::loss::{Counts, Event, Loss, Side};
-use crate::portrait::Portrait;
+use crate::portrait::{Portrait, side_with_queue};
 use crate::rates::Rates;
 use crate::tcp::{Connection, Half};
 use crate::track::Track;
 use crate::vantage::Vantage;
 use crate::verdict::{self, Features};
+
+/// The largest relative drift of two clocks that are not synchronised.
+const DRIFT: f64 = 1e-4;
+/// The drift, in ms, from which the limits of the data mention it.
+const DRIFTED_MS: f64 = 10.0;
 
 /// The transport of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,7 +77,8 @@ pub struct Flow {
     pub portrait: Portrait,
     /// The questions that the data leave open, one sentence each.
     pub cannot_tell: Vec<String>,
-    /// The round-trip times over time, in µs; without them, the one-way delays.
+    /// The delays that show the queue over time, in µs: round trips, or one-way delays up to the
+    /// point of capture, as at the receiver.
     pub delays: Track,
     /// The kilobytes delivered over time; empty if no acknowledgements were seen.
     pub delivered: Track,
@@ -152,9 +158,11 @@ impl Flow {
             &rates,
             (largest, Protocol::Tcp),
         );
+        let vantage = Vantage::of(before, beyond);
         let portrait = Portrait::new(
             &half.ledger.losses,
             (&half.delays, &half.one_way),
+            vantage,
             base,
             half.rates(),
             delivered,
@@ -168,7 +176,7 @@ impl Flow {
             span,
             first_sequence: half.first_sequence(),
             acknowledged: half.acknowledged(),
-            vantage: Vantage::of(before, beyond),
+            vantage,
             counts: Counts {
                 copies: connection.copied[side],
                 ..half.ledger.counts
@@ -176,7 +184,7 @@ impl Flow {
             portrait,
             cannot_tell: Vec::new(),
             features,
-            delays: longer(&mut half.delays, &mut half.one_way),
+            delays: with_queue(vantage, &mut half.delays, &mut half.one_way),
             delivered: half.delivered_track(),
             events: std::mem::take(&mut half.ledger.events),
             losses: std::mem::take(&mut half.ledger.losses),
@@ -195,7 +203,7 @@ impl Flow {
         if half.delays.least().is_none() && half.first_data.is_some() {
             say("what was lost behind the point of capture: no acknowledgements of this data were captured".to_owned());
         }
-        if !half.stamps && !self.losses.is_empty() {
+        if !half.stamps && (!self.losses.is_empty() || self.vantage == Vantage::Receiver) {
             say("by timestamps which transmission arrived, and one-way delays: there are none, or they were cut off".to_owned());
         } else if half.tick().is_none() && self.losses.iter().any(|loss| loss.side == Side::Before)
         {
@@ -214,7 +222,24 @@ impl Flow {
         limits
     }
 
-    /// Returns the doubts due to few losses, an early end, or too many losses, one sentence each.
+    /// Returns by how much drifting clocks may change queueing delays, in ms; 0 if one clock
+    /// measured them.
+    pub(crate) fn drift_ms(&self) -> f64 {
+        let one_clock = match self.vantage {
+            Vantage::Log => true,
+            Vantage::Receiver | Vantage::Between(_) => false,
+            Vantage::Sender | Vantage::Unknown(_) => {
+                self.protocol != Protocol::Rtp && self.portrait.base_rtt_ms.is_some()
+            }
+        };
+        if one_clock {
+            return 0.0;
+        }
+        self.span.1.saturating_sub(self.span.0) as f64 / 1e6 * DRIFT
+    }
+
+    /// Returns the doubts due to few losses, drifting clocks, an early end, or too many losses, one
+    /// sentence each.
     fn few(&self) -> Vec<String> {
         let mut limits = Vec::new();
         let mut say = |text: String| limits.push(text);
@@ -222,6 +247,12 @@ impl Flow {
         if (1..10).contains(&total) {
             say(format!(
                 "shares of causes with any certainty: {total} packets lost are too few"
+            ));
+        }
+        let drift = self.drift_ms();
+        if drift >= DRIFTED_MS && self.portrait.queueing_ms.is_some() {
+            say(format!(
+                "queueing delays to better than {drift:.0} ms: the clocks of the sender and of the capture may drift apart"
             ));
         }
         if self.counts.unresolved > 0 {
@@ -265,7 +296,15 @@ impl Flow {
         let base = direction.delays.least().map(|us| u64::from(us) * 1000);
         let passed = direction.span.1.saturating_sub(direction.span.0);
         let delivered = (direction.delivered, passed);
-        let portrait = Portrait::new(&direction.ledger.losses, delays, base, rates, delivered);
+        let vantage = direction.vantage;
+        let portrait = Portrait::new(
+            &direction.ledger.losses,
+            delays,
+            vantage,
+            base,
+            rates,
+            delivered,
+        );
         let [source, destination] = direction.ends;
         let mut flow = Self {
             number: 0,
@@ -276,12 +315,12 @@ impl Flow {
             span: direction.span,
             first_sequence: 0,
             acknowledged: 0,
-            vantage: direction.vantage,
+            vantage,
             counts: direction.ledger.counts,
             portrait,
             cannot_tell: Vec::new(),
             features: Vec::new(),
-            delays: longer(&mut direction.delays, &mut direction.one_way),
+            delays: with_queue(vantage, &mut direction.delays, &mut direction.one_way),
             delivered: direction.rates.track,
             events: direction.ledger.events,
             losses: direction.ledger.losses,
@@ -300,14 +339,13 @@ impl Flow {
     }
 }
 
-/// Returns the track of round trips; without them, that of one-way delays.
-fn longer(round_trips: &mut Delays, one_way: &mut Delays) -> Track {
-    let of = if round_trips.histogram.total() > 0 {
-        round_trips
-    } else {
-        one_way
+/// Returns the track of the delays that show the queue.
+fn with_queue(vantage: Vantage, beyond: &mut Delays, one_way: &mut Delays) -> Track {
+    let delays = match side_with_queue(vantage, beyond, one_way) {
+        Side::Beyond => beyond,
+        Side::Before => one_way,
     };
-    std::mem::take(&mut of.track)
+    std::mem::take(&mut delays.track)
 }
 
 /// The numbered packets of one direction.
@@ -390,4 +428,50 @@ fn judge(
         features.push(found);
     }
     features
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns a flow of this many seconds with this portrait.
+    pub(crate) fn flow(seconds: u64, vantage: Vantage, portrait: Portrait) -> Flow {
+        let mut flow = Flow::of_record(Direction {
+            protocol: Protocol::Tcp,
+            ends: [([10, 0, 0, 1], 1).into(), ([10, 0, 0, 2], 2).into()],
+            span: (0, seconds * 1_000_000_000),
+            vantage,
+            delivered: 0,
+            largest: 1448,
+            ledger: Ledger::default(),
+            delays: Delays::default(),
+            one_way: Delays::default(),
+            rates: Rates::default(),
+        });
+        flow.portrait = portrait;
+        flow.portrait.base_rtt_ms = Some(20.0);
+        flow
+    }
+
+    #[test]
+    fn clocks_of_two_machines_drift() {
+        for (seconds, vantage, drift) in [
+            (1200, Vantage::Receiver, Some("120 ms")),
+            (1200, Vantage::Between(0.5), Some("120 ms")),
+            (60, Vantage::Receiver, None),
+            (1200, Vantage::Sender, None),
+            (1200, Vantage::Log, None),
+        ] {
+            let portrait = Portrait {
+                queueing_ms: Some([1.0; 3]),
+                ..Portrait::default()
+            };
+            let limits = flow(seconds, vantage, portrait).few();
+            let said = limits
+                .iter()
+                .find_map(|limit| limit.strip_prefix("queueing delays to better than "));
+            let said = said.and_then(|said| said.split_once(": "));
+            assert_eq!(said.map(|(drift, _)| drift), drift, "{vantage:?}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use whyloss::Cause;
 
 use crate::delay::{Delays, Histogram};
 use crate::loss::{Evidence, Loss, Side};
+use crate::vantage::Vantage;
 
 /// The quantile of delivery rates that represents the rate of the path between losses.
 const FULL: f64 = 0.9;
@@ -15,7 +16,8 @@ const DELAYS: u64 = 10;
 pub struct Portrait {
     /// The shortest round-trip time, in ms.
     pub base_rtt_ms: Option<f64>,
-    /// The median, 90 % and 99 % quantiles of the delay beyond the shortest, in ms.
+    /// The median, 90 % and 99 % quantiles of the delay beyond the shortest, in ms: of round trips,
+    /// or of one-way delays where those show the queue, as at the receiver.
     pub queueing_ms: Option<[f64; 3]>,
     /// The 90 % quantile of the delivery rate over windows of a round trip, in Mbit/s. This is the
     /// bottleneck's rate if the flow filled it, else less.
@@ -58,6 +60,7 @@ impl Portrait {
     pub(crate) fn new(
         losses: &[Loss],
         (beyond, one_way): (&Delays, &Delays),
+        vantage: Vantage,
         base: Option<u64>,
         rates: &Histogram,
         (bytes, span): (u64, u64),
@@ -66,23 +69,12 @@ impl Portrait {
             base_rtt_ms: base.map(|ns| ns as f64 / 1e6),
             ..Self::default()
         };
-        let queueing = if beyond.histogram.total() >= DELAYS {
-            beyond
-        } else {
-            one_way
+        let queueing = match side_with_queue(vantage, beyond, one_way) {
+            Side::Beyond => beyond,
+            Side::Before => one_way,
         };
-        if queueing.histogram.total() >= DELAYS
-            && let Some(least) = queueing.least()
-        {
-            let over = |q| {
-                f64::from(
-                    queueing
-                        .histogram
-                        .quantile(q)
-                        .unwrap_or(least)
-                        .saturating_sub(least),
-                ) / 1000.0
-            };
+        if queueing.histogram.total() >= DELAYS {
+            let over = |q| queueing_ms(queueing, q).unwrap_or(0.0);
             portrait.queueing_ms = Some([over(0.5), over(0.9), over(0.99)]);
         }
         portrait.full_mbps = rates
@@ -106,10 +98,8 @@ impl Portrait {
             } else {
                 one_way
             };
-            if let (Some(cause), Some(before), Some(least)) =
-                (cause, loss.around.before, delays.least())
-            {
-                at[usize::from(cause == Cause::Wireless)].add(before.saturating_sub(least));
+            if let Some((cause, before)) = cause.zip(loss.around.before) {
+                at[usize::from(cause == Cause::Wireless)].add(delays.above_least(before));
             }
             if last.is_none_or(|last| !last.runs_into(loss)) {
                 wireless_runs += u64::from(cause == Some(Cause::Wireless));
@@ -138,5 +128,80 @@ impl Portrait {
             .zip(portrait.full_mbps)
             .map(|(ms, mbps)| ms * mbps * 125.0);
         portrait
+    }
+}
+
+/// Returns the side of the point of capture whose delays show the queue of the path.
+///
+/// At the receiver, the delays beyond are those of its own acknowledgements. Between both ends, the
+/// queue is on the side with the larger median.
+pub(crate) fn side_with_queue(vantage: Vantage, beyond: &Delays, one_way: &Delays) -> Side {
+    let many = |delays: &Delays| delays.histogram.total() >= DELAYS;
+    let before = match vantage {
+        Vantage::Sender => false,
+        Vantage::Receiver => true,
+        Vantage::Between(_) if many(beyond) && many(one_way) => {
+            queueing_ms(one_way, 0.5) > queueing_ms(beyond, 0.5)
+        }
+        Vantage::Between(_) | Vantage::Log | Vantage::Unknown(_) => !many(beyond) && many(one_way),
+    };
+    if before { Side::Before } else { Side::Beyond }
+}
+
+/// Returns the `q`-quantile of queueing delays, in ms; `None` if there are no delays.
+fn queueing_ms(delays: &Delays, q: f64) -> Option<f64> {
+    let quantile = delays.histogram.quantile(q)?;
+    Some(f64::from(delays.above_least(quantile)) / 1000.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn delays(many: u64, delay: u32) -> Delays {
+        let mut delays = Delays::default();
+        for order in 0..many {
+            let delay = if order % 4 == 0 { 0 } else { delay };
+            delays.add(order * 1000, order, 1000 + delay);
+        }
+        delays
+    }
+
+    #[test]
+    fn the_place_of_capture_tells_which_delays_show_the_queue() {
+        let side = |vantage, beyond, one_way| {
+            let [beyond, one_way] = [beyond, one_way].map(|(many, delay)| delays(many, delay));
+            side_with_queue(vantage, &beyond, &one_way)
+        };
+        for (vantage, side_of_queue) in [
+            (Vantage::Sender, Side::Beyond),
+            (Vantage::Receiver, Side::Before),
+            (Vantage::Between(0.5), Side::Before),
+            (Vantage::Unknown(""), Side::Beyond),
+        ] {
+            let found = side(vantage, (50, 10), (20, 500));
+            assert_eq!(found, side_of_queue, "{vantage:?}");
+        }
+        assert_eq!(
+            side(Vantage::Between(0.5), (50, 500), (50, 10)),
+            Side::Beyond
+        );
+        // Without delays on the other side, either serves.
+        assert_eq!(side(Vantage::Log, (0, 0), (50, 10)), Side::Before);
+        assert_eq!(side(Vantage::Between(0.5), (50, 10), (0, 0)), Side::Beyond);
+    }
+
+    #[test]
+    fn acknowledgements_at_the_receiver_show_no_queue() {
+        let of = |one_way: &Delays| {
+            let beyond = delays(50, 10);
+            let delays = (&beyond, one_way);
+            let rates = Histogram::default();
+            Portrait::new(&[], delays, Vantage::Receiver, None, &rates, (0, 0)).queueing_ms
+        };
+        assert_eq!(of(&Delays::default()), None);
+        let mut known = delays(50, 2000);
+        known.set_floor(Some(-3000));
+        assert_eq!(of(&known), Some([6.0; 3]));
     }
 }

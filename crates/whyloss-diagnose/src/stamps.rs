@@ -16,6 +16,8 @@ pub(crate) struct Stamps {
     now: (i64, u32),
     /// The offset in µs that gives the first relative delay the assumed value.
     offset: Option<i64>,
+    /// The smallest relative delay in µs, that of the first stamp included. It may be negative.
+    least: Option<i64>,
 }
 
 impl Stamps {
@@ -40,8 +42,17 @@ impl Stamps {
         let elapsed = i64::try_from(elapsed).unwrap_or(i64::MAX);
         let delay = elapsed.saturating_sub(sent) / 1000;
         let offset = *self.offset.get_or_insert(FIRST - delay);
-        let delay = delay.saturating_add(offset).clamp(0, i64::from(u32::MAX));
+        let delay = delay.saturating_add(offset);
+        // The first stamp passed before the tick was known; its delay is the offset.
+        let least = self.least.get_or_insert(offset);
+        *least = delay.min(*least);
+        let delay = delay.clamp(0, i64::from(u32::MAX));
         let sent = Duration::from_nanos(sent.clamp(-(1 << 60), 1 << 60));
         (Time::from_nanos(EPOCH) + sent, delay as u32)
+    }
+
+    /// Returns the smallest relative delay in µs; `None` until one is known.
+    pub(crate) fn least(&self) -> Option<i64> {
+        self.least
     }
 }

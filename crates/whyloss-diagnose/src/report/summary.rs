@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 
 use crate::flow::{Flow, Protocol, packets};
 use crate::loss::Side;
+use crate::vantage::Vantage;
 
 /// The number of losses with a known cause below which the summary gives no shares.
 const FEW: u64 = 10;
@@ -99,10 +100,11 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
             None => {}
         }
         if let (Some(at), Some(queue)) = (ms(portrait.wireless_at_ms), queue) {
-            let _ = write!(
-                text,
-                ", at a queueing delay of {at}; queues here reach {queue}"
-            );
+            let _ = write!(text, ", at a queueing delay of {at}");
+            // Between both ends, losses and queues may be on different sides.
+            if !matches!(flow.vantage, Vantage::Between(_)) {
+                let _ = write!(text, "; queues here reach {queue}");
+            }
         }
         text.push('.');
     } else if wireless <= 1.0 - MOST {
@@ -153,5 +155,35 @@ fn speed(text: &mut String, flow: &Flow) {
             text,
             " {who} reached {mean:.1} of the {full:.1} Mbit/s that it delivered at its best."
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::flow::tests::flow;
+    use crate::portrait::{ByCause, Portrait};
+
+    fn of(congestion: u64, wireless: u64) -> Portrait {
+        Portrait {
+            by_cause: ByCause {
+                congestion,
+                wireless,
+                unknown: 0,
+            },
+            queueing_ms: Some([90.0, 130.0, 150.0]),
+            ..Portrait::default()
+        }
+    }
+
+    #[test]
+    fn delays_of_two_sides_are_not_compared() {
+        let mut portrait = of(0, 10);
+        portrait.wireless_at_ms = Some(4.5);
+        let at_receiver = paragraph(&flow(10, Vantage::Receiver, portrait.clone()));
+        let between = paragraph(&flow(10, Vantage::Between(0.5), portrait));
+        let below = "at a queueing delay of 4.5 ms; queues here reach 150.0 ms.";
+        assert!(at_receiver.contains(below), "{at_receiver}");
+        assert!(between.contains("of 4.5 ms."), "{between}");
     }
 }

@@ -43,6 +43,11 @@ impl Clock {
     pub(super) fn tick(&self) -> Option<u64> {
         self.tick
     }
+
+    /// Returns the smallest relative delay in µs, that of the first packet included.
+    pub(super) fn least(&self) -> Option<i64> {
+        self.stamps.least()
+    }
 }
 
 #[cfg(test)]
@@ -61,5 +66,16 @@ mod tests {
         assert_eq!(last.map(|(_, delay)| delay), Some(FIRST as u32));
         let late = clock.read(1_000_000_000 + 8_000_000, 1000);
         assert_eq!(late.map(|(_, delay)| delay), Some(FIRST as u32 + 5000));
+    }
+
+    /// A queue builds up before the tick is known, and stays.
+    #[test]
+    fn the_least_delay_is_that_of_the_first_packet() {
+        let mut clock = Clock::default();
+        for k in 0..300_u64 {
+            let queueing = (k * 10).min(200);
+            clock.read((k * 10 + queueing) * 1_000_000, (k * 10) as u32);
+        }
+        assert_eq!(clock.least(), Some(FIRST - 200_000));
     }
 }

@@ -650,6 +650,7 @@ impl Half {
 
     /// Ends the capture or the connection, and settles open pieces.
     pub(crate) fn finish(&mut self) {
+        self.one_way.set_floor(self.clock.least());
         while let Some(piece) = self.pieces.pop() {
             if piece.sacked {
                 continue;

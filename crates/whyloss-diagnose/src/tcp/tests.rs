@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 
 use super::{Connection, Connections, Half};
+use crate::flow::Flow;
 use crate::loss::{Evidence, Side};
 use crate::memory::Memory;
 use crate::packet::{Flags, Segment};
+use crate::vantage::Vantage;
 
 const MS: u64 = 1_000_000;
 const SIZE: u32 = 1000;
@@ -322,4 +324,53 @@ fn probes_of_a_closed_window_are_no_losses() {
     let counts = half.ledger.counts;
     assert_eq!((counts.keep_alives, counts.retransmissions), (3, 0));
     assert_eq!((counts.uncaptured_bytes, half.ledger.losses.len()), (0, 0));
+}
+
+/// Without timestamps, a receiver's capture has no delays of the path.
+#[test]
+fn a_receiver_without_timestamps_shows_no_queue() {
+    let mut exchange = Exchange::new(1);
+    exchange.stamps = false;
+    let syn = |acknowledgement: u32, ack| Segment {
+        acknowledgement,
+        flags: Flags {
+            syn: true,
+            ack,
+            ..Flags::default()
+        },
+        ..Segment::default()
+    };
+    exchange.pass(1, 100, &syn(0, false));
+    exchange.pass(2, 101, &syn(1, true));
+    for n in 0..40 {
+        let ms = 200 + 10 * u64::from(n);
+        exchange.pass(
+            1,
+            ms,
+            &Segment {
+                acknowledgement: 1,
+                sequence: 1 + n * SIZE,
+                length: SIZE,
+                flags: Flags {
+                    ack: true,
+                    ..Flags::default()
+                },
+                ..Segment::default()
+            },
+        );
+        exchange.ack(ms + 1, n + 1, 0, &[]);
+    }
+    let mut flows = Vec::new();
+    let connections = exchange.connections;
+    connections.finish(|connection| flows.extend(Flow::of_connection(connection)));
+    let [flow] = &flows[..] else {
+        panic!("{flows:?}")
+    };
+    assert_eq!(flow.vantage, Vantage::Receiver);
+    assert_eq!(flow.portrait.queueing_ms, None);
+    let limits = flow.cannot_tell.join("\n");
+    assert!(
+        limits.contains("one-way delays: there are none"),
+        "{limits}"
+    );
 }
