@@ -178,11 +178,15 @@ impl Diagnosis {
     }
 
     /// Returns the flows that lost the most packets, at most `most`, in the order of their numbers.
-    /// With `one`, returns only the flow with this number.
+    /// Of two that lost as many, a slow path precedes. With `one`, returns only the flow with this
+    /// number.
     pub fn worst(&self, one: Option<u64>, most: usize) -> Vec<&Flow> {
         let chosen = |flow: &&Flow| one.is_none_or(|one| flow.number == one);
         let mut worst: Vec<&Flow> = self.flows.iter().filter(chosen).collect();
-        worst.sort_by_key(|flow| Reverse((flow.portrait.by_cause.total(), Reverse(flow.number))));
+        worst.sort_by_key(|flow| {
+            let lost = flow.portrait.by_cause.total();
+            Reverse((lost, report::summary::is_slow(flow), Reverse(flow.number)))
+        });
         worst.truncate(most);
         worst.sort_by_key(|flow| flow.number);
         worst

@@ -14,13 +14,22 @@ const SLOW_MS: f64 = 80.0;
 /// The minimum share of one cause to count as the flow's problem.
 const MOST: f64 = 0.8;
 
+/// Returns whether a queue makes the path slow: its median delay is above [`SLOW_MS`], whatever the
+/// clocks' drift.
+pub(crate) fn is_slow(flow: &Flow) -> bool {
+    let queueing = flow.portrait.queueing_ms;
+    queueing.is_some_and(|[half, ..]| half - flow.drift_ms() > SLOW_MS)
+}
+
 /// Returns a paragraph about the lost packets, their causes and the cost in speed.
 pub fn paragraph(flow: &Flow) -> String {
     let mut text = String::new();
     let causes = flow.portrait.by_cause;
     let lost = causes.total();
     if lost == 0 {
-        return nothing_lost(flow);
+        text = nothing_lost(flow);
+        slow(&mut text, flow);
+        return text;
     }
     let sides = [(Side::Before, "before"), (Side::Beyond, "behind")]
         .map(|(side, name)| (flow.lost(side), name));
@@ -42,6 +51,7 @@ pub fn paragraph(flow: &Flow) -> String {
             text,
             "The cause of {told} of them is clear, too few to say what this path suffers from."
         );
+        slow(&mut text, flow);
     } else {
         verdict(&mut text, flow, told);
     }
@@ -69,15 +79,19 @@ fn nothing_lost(flow: &Flow) -> String {
         let _ = write!(text, "; what looks like one: {}", others.join(", "));
     }
     text.push('.');
+    text
+}
+
+/// Adds a sentence about the queue that makes the path slow, if there is one.
+fn slow(text: &mut String, flow: &Flow) {
     if let Some([half, most, _]) = flow.portrait.queueing_ms
-        && half > SLOW_MS
+        && is_slow(flow)
     {
         let _ = write!(
             text,
             " The queueing delay is above {half:.0} ms half of the time and {most:.0} ms a tenth of it: a queue makes this path slow, or a radio that sends packets again and again."
         );
     }
-    text
 }
 
 fn verdict(text: &mut String, flow: &Flow, told: u64) {
@@ -173,6 +187,31 @@ mod tests {
             },
             queueing_ms: Some([90.0, 130.0, 150.0]),
             ..Portrait::default()
+        }
+    }
+
+    #[test]
+    fn a_slow_path_is_named_if_losses_do_not_name_it() {
+        for (congestion, named) in [(0, true), (9, true), (10, false)] {
+            let text = paragraph(&flow(10, Vantage::Sender, of(congestion, 0)));
+            let said = text.contains("above 90 ms half of the time and 130 ms a tenth of it");
+            assert_eq!(said, named, "{text}");
+        }
+    }
+
+    /// Clocks that drift by 100 ppm make 120 ms in 20 minutes.
+    #[test]
+    fn drifting_clocks_are_no_queue() {
+        for (seconds, vantage, slow) in [
+            (60, Vantage::Receiver, true),
+            (1200, Vantage::Receiver, false),
+            (1200, Vantage::Sender, true),
+        ] {
+            assert_eq!(
+                is_slow(&flow(seconds, vantage, of(0, 0))),
+                slow,
+                "{vantage:?}"
+            );
         }
     }
 

@@ -10,8 +10,8 @@ use crate::loss::Side;
 /// The maximum number of flows shown; others are only counted.
 const SHOWN: usize = 20;
 
-/// Returns a table of all flows, and a paragraph on each flow with losses. With `one`, returns that
-/// flow and each of its losses.
+/// Returns a table of all flows, and a paragraph on each flow with losses or a slow path. With
+/// `one`, returns that flow and each of its losses.
 pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     let mut text = String::new();
     if let Some(partial) = &diagnosis.partial {
@@ -28,7 +28,7 @@ pub fn render(diagnosis: &Diagnosis, one: Option<u64>) -> String {
     }
     for flow in flows {
         let blind = flow.portrait.base_rtt_ms.is_none();
-        if one.is_some() || !flow.losses.is_empty() || blind {
+        if one.is_some() || !flow.losses.is_empty() || blind || summary::is_slow(flow) {
             describe(&mut text, flow);
         }
         if one.is_some() {

@@ -9,7 +9,11 @@ use whyloss_sim::{NodeCapture, Scenario, Simulation};
 
 /// Returns a capture at the node of this index, as bytes.
 fn capture(node: usize) -> Vec<u8> {
-    let scenario = Scenario::from_toml(crate::network::NETWORK, "test", &[]).expect("a scenario");
+    capture_of(crate::network::NETWORK, node)
+}
+
+fn capture_of(network: &str, node: usize) -> Vec<u8> {
+    let scenario = Scenario::from_toml(network, "test", &[]).expect("a scenario");
     let directory = tempfile::tempdir().expect("a directory");
     let path = directory.path().join("capture.pcapng");
     let mut capture = NodeCapture::new(&scenario, node, &path);
@@ -138,6 +142,39 @@ fn what_is_no_capture_is_refused_in_a_sentence() {
     ] {
         let error = read(bytes).expect_err("no capture").to_string();
         assert!(error.contains(sentence), "{error}");
+    }
+}
+
+/// A download fills a deep queue and loses nothing. The queue shows at both ends, and by default.
+#[test]
+fn both_ends_see_the_queue_of_a_download() {
+    const DEEP: &str = r#"
+duration = "8 s"
+[[link]]
+name = "line"
+from = "server"
+to = "client"
+rate = "10 Mbit/s"
+delay = "10 ms"
+queue = { packets = 1000 }
+[[flow]]
+from = "server"
+to = "client"
+transport = { kind = "tcp", controller = "cubic", window = 300 }
+"#;
+    let ends = [0, 1].map(|node| read(&capture_of(DEEP, node)).expect("a diagnosis"));
+    let names = ends.each_ref().map(|end| end.flows[0].vantage.name());
+    assert_eq!(names, ["sender", "receiver"]);
+    let [sender, receiver] = ends.each_ref().map(|end| {
+        assert_eq!(end.flows[0].losses.len(), 0);
+        let text = report::text::render(end, None);
+        assert!(text.contains("a queue makes this path slow"), "{text}");
+        end.flows[0].portrait.queueing_ms.expect("delays")
+    });
+    assert!(sender[0] > 200.0, "{sender:?}");
+    for (sender, receiver) in sender.iter().zip(receiver) {
+        let error = (receiver / sender - 1.0).abs();
+        assert!(error < 0.1, "{receiver} ms, and {sender} ms at the sender");
     }
 }
 
