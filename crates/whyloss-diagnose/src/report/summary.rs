@@ -13,6 +13,9 @@ const FEW: u64 = 10;
 const SLOW_MS: f64 = 80.0;
 /// The minimum share of one cause to count as the flow's problem.
 const MOST: f64 = 0.8;
+/// The doubt about the link's share, if both causes have one.
+const LARGER: &str =
+    ". A loss by the link at a full queue looks the same, so the link's share may be larger.";
 
 /// Returns whether a queue makes the path slow: its median delay is above [`SLOW_MS`], whatever the
 /// clocks' drift.
@@ -66,13 +69,14 @@ fn nothing_lost(flow: &Flow) -> String {
     let mut text = "No loss was found".to_owned();
     let mut others = Vec::new();
     let counts = &flow.counts;
-    for (many, what) in [
-        (counts.spurious, "retransmission of what had arrived"),
-        (counts.reordered, "packet overtaken by others"),
-        (counts.keep_alives, "keep-alive"),
+    for (many, what, rest) in [
+        (counts.spurious, "retransmission", " of what had arrived"),
+        (counts.reordered, "packet", " overtaken by others"),
+        (counts.keep_alives, "keep-alive", ""),
     ] {
         if many > 0 {
-            others.push(format!("{many} {what}{}", if many == 1 { "" } else { "s" }));
+            let plural = if many == 1 { "" } else { "s" };
+            others.push(format!("{many} {what}{plural}{rest}"));
         }
     }
     if !others.is_empty() {
@@ -141,12 +145,12 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
         text.push_str(if wireless == 0.0 {
             ". A loss by the link at a full queue looks the same, and a sender such as BBR keeps a queue whatever is lost."
         } else {
-            ". A loss by the link at a full queue looks the same, so the link's share may be larger."
+            LARGER
         });
     } else {
         let _ = write!(
             text,
-            "Both causes, congestion and a lossy link: of the losses with a clear cause, {} % came with a full queue and {} % were lost by the link.",
+            "Both causes, congestion and a lossy link: of the losses with a clear cause, {} % came with a full queue and {} % were lost by the link{LARGER}",
             percent(1.0 - wireless),
             percent(wireless)
         );
@@ -187,6 +191,31 @@ mod tests {
             },
             queueing_ms: Some([90.0, 130.0, 150.0]),
             ..Portrait::default()
+        }
+    }
+
+    #[test]
+    fn numbers_agree_with_their_nouns() {
+        let mut flow = flow(10, Vantage::Sender, Portrait::default());
+        (flow.counts.spurious, flow.counts.reordered) = (3, 1);
+        flow.counts.keep_alives = 2;
+        assert_eq!(
+            paragraph(&flow),
+            "No loss was found; what looks like one: 3 retransmissions of what had arrived, \
+             1 packet overtaken by others, 2 keep-alives."
+        );
+    }
+
+    /// Losses at a full queue may be the link's.
+    #[test]
+    fn the_links_share_may_be_larger_if_both_causes_have_one() {
+        for (congestion, wireless, doubted) in [(9, 1, true), (5, 5, true), (1, 9, false)] {
+            let text = paragraph(&flow(10, Vantage::Sender, of(congestion, wireless)));
+            assert_eq!(
+                text.contains("link's share may be larger."),
+                doubted,
+                "{text}"
+            );
         }
     }
 
