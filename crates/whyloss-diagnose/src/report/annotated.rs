@@ -13,7 +13,7 @@ use pcap_file::pcapng::blocks::interface_description::{
 use pcap_file::pcapng::blocks::opt_common::CommonOption;
 use pcap_file::{DataLink, Endianness};
 
-use super::{cause, votes};
+use super::{cause, sure, votes};
 use crate::anonymise::Anonymiser;
 use crate::input::{self, Frame, Input};
 use crate::loss::Side;
@@ -25,9 +25,7 @@ fn comments(diagnosis: &Diagnosis) -> HashMap<u64, String> {
     let mut comments: BTreeMap<u64, Vec<String>> = BTreeMap::new();
     for flow in &diagnosis.flows {
         for loss in &flow.losses {
-            let sure = loss.verdict.map_or(String::new(), |verdict| {
-                format!(", {:.0} % sure", verdict.confidence * 100.0)
-            });
+            let sure = sure(loss).map_or(String::new(), |sure| format!(", {sure} % sure"));
             let event = loss.event.and_then(|event| flow.events.get(event as usize));
             let wireless: Vec<&str> = event.map_or_else(Vec::new, |event| {
                 let said = votes(event).filter(|(_, cause)| *cause == "wireless");

@@ -121,7 +121,7 @@ fn verdict(text: &mut String, flow: &Flow, told: u64) {
             let _ = write!(text, ", at a queueing delay of {at}");
             // Between both ends, losses and queues may be on different sides.
             if !matches!(flow.vantage, Vantage::Between(_)) {
-                let _ = write!(text, "; queues here reach {queue}");
+                let _ = write!(text, "; 99 % of delays here are below {queue}");
             }
         }
         text.push('.');
@@ -171,7 +171,7 @@ fn speed(text: &mut String, flow: &Flow) {
         };
         let _ = write!(
             text,
-            " {who} reached {mean:.1} of the {full:.1} Mbit/s that it delivered at its best."
+            " {who} delivered {mean:.1} Mbit/s on average, and more than {full:.1} Mbit/s a tenth of the time."
         );
     }
 }
@@ -250,7 +250,7 @@ mod tests {
         portrait.wireless_at_ms = Some(4.5);
         let at_receiver = paragraph(&flow(10, Vantage::Receiver, portrait.clone()));
         let between = paragraph(&flow(10, Vantage::Between(0.5), portrait));
-        let below = "at a queueing delay of 4.5 ms; queues here reach 150.0 ms.";
+        let below = "at a queueing delay of 4.5 ms; 99 % of delays here are below 150.0 ms.";
         assert!(at_receiver.contains(below), "{at_receiver}");
         assert!(between.contains("of 4.5 ms."), "{between}");
     }

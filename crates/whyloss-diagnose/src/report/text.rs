@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{cause, score, summary, votes};
+use super::{cause, score, summary, sure, votes};
 use crate::Diagnosis;
 use crate::flow::{Flow, packets};
 use crate::loss::Side;
@@ -108,7 +108,7 @@ fn describe(text: &mut String, flow: &Flow) {
     if let Some([p50, p90, p99]) = portrait.queueing_ms {
         let _ = writeln!(
             text,
-            "  queueing delay    half below {p50:.1} ms, 90 % below {p90:.1} ms, 99 % below {p99:.1} ms"
+            "  queueing delay    median {p50:.1} ms, 90 % below {p90:.1} ms, 99 % below {p99:.1} ms"
         );
     }
     let classes = ["1", "2", "3–4", "5–8", "more"];
@@ -189,10 +189,7 @@ fn losses(text: &mut String, flow: &Flow) {
             },
             loss.evidence.name(),
             cause(loss),
-            loss.verdict.map_or("–".to_owned(), |verdict| format!(
-                "{:.0}",
-                verdict.confidence * 100.0
-            )),
+            sure(loss).unwrap_or("–".to_owned()),
             loss.truth
                 .map_or(String::new(), |truth| format!("{:<12}", truth.name())),
             wireless.len(),
