@@ -3,7 +3,7 @@
 use std::io::Read;
 use std::net::SocketAddr;
 
-use crate::flow::Flow;
+use crate::flow::{Flow, packets};
 use crate::input::Capture;
 use crate::memory::Memory;
 use crate::order::Order;
@@ -23,6 +23,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
         kept: Kept::new(options.flows, memory.clone()),
         memory,
     };
+    let mut cut = 0;
     let mut order = Order::new(usize::try_from(options.free() / 8).unwrap_or(usize::MAX));
     loop {
         let frame = diagnosis.frames + 1;
@@ -31,6 +32,7 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
             let Some(packet) = &packet else {
                 return;
             };
+            cut += u64::from(matches!(&packet.body, Body::Tcp(segment) if segment.cut));
             let seen = Seen {
                 now: raw.time,
                 frame,
@@ -71,6 +73,13 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
     }
     diagnosis.skipped = dissector.skipped();
     diagnosis.notes.extend(dissector.unread());
+    if cut > 0 {
+        diagnosis.notes.push(format!(
+            "{} captured with TCP options cut off, so losses may be missed and causes be wrong: \
+             capture at least 96 bytes of each packet (`tcpdump -s 96`)",
+            were(cut)
+        ));
+    }
     let (early, unread) = (streams.evicted, streams.unread);
     let short = connections.short + streams.short;
     connections.finish(|connection| kept.extend(Flow::of_connection(connection)));
@@ -136,6 +145,12 @@ fn said<R: Read>(
         ],
     ));
     said
+}
+
+/// Formats "1 packet was" or "2 packets were".
+fn were(many: u64) -> String {
+    let were = if many == 1 { "was" } else { "were" };
+    format!("{} {were}", packets(many))
 }
 
 /// The followers of a capture's connections and streams.

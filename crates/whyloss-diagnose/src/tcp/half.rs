@@ -392,6 +392,7 @@ impl Half {
         if ack > self.next + JUMP || ack < self.una {
             return;
         }
+        self.cut |= segment.cut;
         self.take_duplicate(ack, segment);
         if !segment.flags.rst {
             self.window = segment.window;

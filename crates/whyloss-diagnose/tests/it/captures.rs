@@ -145,6 +145,58 @@ fn what_is_no_capture_is_refused_in_a_sentence() {
     }
 }
 
+/// The times and bytes of a capture's packets.
+type Frames = Vec<(std::time::Duration, Vec<u8>)>;
+
+fn frames(bytes: &[u8]) -> Frames {
+    let mut frames = Vec::new();
+    let mut reader = pcap_file::pcapng::PcapNgReader::new(bytes).expect("a capture");
+    while let Some(block) = reader.next_block() {
+        if let (pcap_file::pcapng::blocks::block_common::Block::EnhancedPacket(packet), _) =
+            block.expect("a block")
+        {
+            frames.push((packet.timestamp, packet.data.into_owned()));
+        }
+    }
+    frames
+}
+
+/// Writes the first bytes of each packet, at most `snapped`, as pcap.
+fn written(frames: &Frames, snapped: usize) -> Vec<u8> {
+    let header = pcap_file::pcap::PcapHeader {
+        datalink: pcap_file::DataLink::RAW,
+        ts_resolution: pcap_file::pcap::PcapTsResolution::NanoSecond,
+        ..pcap_file::pcap::PcapHeader::default()
+    };
+    let mut writer = pcap_file::pcap::PcapWriter::with_header(Vec::new(), header).expect("memory");
+    for (time, data) in frames {
+        let kept = &data[..data.len().min(snapped)];
+        let packet = pcap_file::pcap::PcapPacket::new(*time, data.len() as u32, kept);
+        writer
+            .write_packet(&packet.expect("a packet"))
+            .expect("memory");
+    }
+    writer.into_inner()
+}
+
+#[test]
+fn options_that_were_cut_off_are_noted_once() {
+    let frames = frames(&capture(0));
+    let notes = |snapped| read(&written(&frames, snapped)).expect("a diagnosis").notes;
+    assert_eq!(notes(96), [""; 0]);
+    // Timestamps of data are whole, SACK blocks are not.
+    let [note] = &notes(64)[..] else {
+        panic!("no note, or several")
+    };
+    assert!(
+        note.contains("captured with TCP options cut off") && note.contains("tcpdump -s 96"),
+        "{note}"
+    );
+    let cut = read(&written(&frames, 64)).expect("a diagnosis");
+    let mut limits = cut.flows[0].cannot_tell.iter();
+    assert!(limits.any(|limit| limit.starts_with("what options say")));
+}
+
 /// A download fills a deep queue and loses nothing. The queue shows at both ends, and by default.
 #[test]
 fn both_ends_see_the_queue_of_a_download() {
@@ -182,15 +234,7 @@ transport = { kind = "tcp", controller = "cubic", window = 300 }
 fn a_capture_out_of_order_is_put_in_order() {
     let bytes = capture(0);
     let plain = read(&bytes).expect("a diagnosis");
-    let mut frames = Vec::new();
-    let mut reader = pcap_file::pcapng::PcapNgReader::new(bytes.as_slice()).expect("a capture");
-    while let Some(block) = reader.next_block() {
-        if let (pcap_file::pcapng::blocks::block_common::Block::EnhancedPacket(packet), _) =
-            block.expect("a block")
-        {
-            frames.push((packet.timestamp, packet.data.into_owned()));
-        }
-    }
+    let frames = frames(&bytes);
     // Packets are written in bunches: those of each seventh millisecond, except the first, are 30
     // ms late. Packets of the same time stay together, since their order could not be recovered.
     let mut late = frames;
@@ -203,19 +247,7 @@ fn a_capture_out_of_order_is_put_in_order() {
         };
         *time + std::time::Duration::from_millis(late)
     });
-    let header = pcap_file::pcap::PcapHeader {
-        datalink: pcap_file::DataLink::RAW,
-        ts_resolution: pcap_file::pcap::PcapTsResolution::NanoSecond,
-        ..pcap_file::pcap::PcapHeader::default()
-    };
-    let mut writer = pcap_file::pcap::PcapWriter::with_header(Vec::new(), header).expect("memory");
-    for (time, data) in &late {
-        let packet = pcap_file::pcap::PcapPacket::new(*time, data.len() as u32, data);
-        writer
-            .write_packet(&packet.expect("a packet"))
-            .expect("memory");
-    }
-    let ordered = read(&writer.into_inner()).expect("a diagnosis");
+    let ordered = read(&written(&late, usize::MAX)).expect("a diagnosis");
     assert!(
         ordered.notes[0].contains("order of their times"),
         "{:?}",
