@@ -80,6 +80,14 @@ pub(crate) fn diagnose<R: Read>(mut capture: Capture<R>, options: Options) -> Di
             were(cut)
         ));
     }
+    if order.late > 0 {
+        diagnosis.notes.push(format!(
+            "{} up to {:.1} ms behind later ones in the capture, and put in the order of their \
+             times: usual with `whyloss link` or several interfaces, and harmless",
+            were(order.late),
+            order.lag as f64 / 1e6
+        ));
+    }
     let (early, unread) = (streams.evicted, streams.unread);
     let short = connections.short + streams.short;
     connections.finish(|connection| kept.extend(Flow::of_connection(connection)));
@@ -106,10 +114,6 @@ fn said<R: Read>(
     options: Options,
 ) -> Vec<String> {
     let mut said = notes([
-        (
-            order.late,
-            "packets are in the capture behind later ones, and were put in the order of their times",
-        ),
         (
             order.set_back,
             "packets lie more than 2 s behind earlier ones in the capture: its clock was set back, or it is out of order \

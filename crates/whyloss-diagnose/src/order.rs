@@ -31,8 +31,9 @@ pub(crate) struct Order<T> {
     /// The bytes of the waiting packets, and the limit on them.
     bytes: usize,
     limit: usize,
-    /// The number of packets that came after later ones.
+    /// The number of packets that came after later ones, and the largest lag in ns.
     pub(crate) late: u64,
+    pub(crate) lag: u64,
     /// The number of times that the clock was set back.
     pub(crate) set_back: u64,
     /// The number of packets released too early at the memory limit.
@@ -81,6 +82,7 @@ impl<T> Order<T> {
             bytes: 0,
             limit,
             late: 0,
+            lag: 0,
             set_back: 0,
             early: 0,
         }
@@ -92,7 +94,8 @@ impl<T> Order<T> {
         let behind = self.latest.saturating_sub(time);
         if (1..=FARTHEST).contains(&behind) {
             self.late += 1;
-            self.wait = self.wait.max((2 * behind).min(FARTHEST));
+            self.lag = self.lag.max(behind);
+            self.wait = (2 * self.lag).min(FARTHEST);
         } else {
             self.set_back += u64::from(behind > FARTHEST);
             self.latest = time;
@@ -175,6 +178,8 @@ mod tests {
         let mut clock = Order::<u64>::new(usize::MAX);
         let _ = [9_000_000_000, 1_000_000_000].map(|time| clock.passes(time));
         assert_eq!((clock.set_back, clock.late), (1, 0));
+        let _ = [9_000_000_000, 8_990_000_000, 8_970_000_000].map(|time| clock.passes(time));
+        assert_eq!((clock.late, clock.lag), (2, 30_000_000));
         let out = order(&[9000, 9010, 9005, 9020, 1000, 1010, 1020, 1015]);
         assert_eq!(out, [9000, 9010, 9005, 9020, 1000, 1010, 1015, 1020]);
     }
