@@ -10,6 +10,19 @@ use crate::host::supply::Supply;
 use crate::packet::{Packet, Payload};
 use crate::scenario::{Flow, Scenario, Stream};
 
+/// The number of incomplete frames that a stream remembers, so that memory has a bound. If there
+/// are more, the oldest ones count as never arrived.
+pub(super) const KEPT: usize = 1_024;
+
+/// A frame of which some packets have arrived.
+#[derive(Clone, Copy, Debug)]
+struct Open {
+    frame: u64,
+    /// The number of packets that have arrived.
+    there: u64,
+    damaged: bool,
+}
+
 /// The frames of one stream.
 #[derive(Clone, Debug)]
 pub struct StreamResult {
@@ -25,16 +38,16 @@ pub struct StreamResult {
     /// The sequence number of the next packet to leave.
     next: u64,
     /// The offsets from the transport's packet numbers to the application's, each with the number
-    /// from which it holds. Only those that packets in flight need are kept.
+    /// from which it holds. Only those that packets in flight need are kept, and [`KEPT`] more.
     ahead: VecDeque<(u64, u64)>,
-    /// The arrived part of a TCP stream.
+    /// The frames of which some packets have arrived and others have not, oldest first; at most
+    /// [`KEPT`]. Packets may overtake each other, so all of them may still arrive. TCP needs none.
+    open: VecDeque<Open>,
+    /// The arrived part of a TCP stream, and the first incomplete frame.
     segments: Origins,
-    /// The frame that is arriving (TCP: the first incomplete one), and how many of its packets have
-    /// arrived.
     frame: u64,
-    there: u64,
-    /// The damaged frames with a number of at least `frame`, each as often as it has damaged
-    /// packets.
+    /// The damaged frames of a TCP stream with a number of at least `frame`, each as often as it
+    /// has damaged packets.
     damaged: Vec<u64>,
     /// The counts for each playout delay. The number of frames is computed at the end.
     counts: Vec<FrameCounts>,
@@ -56,9 +69,9 @@ impl StreamResult {
             supply: Supply::new(stream, Time::ZERO),
             next: 0,
             ahead: VecDeque::new(),
+            open: VecDeque::new(),
             segments: Origins::default(),
             frame: 0,
-            there: 0,
             damaged: Vec::new(),
             counts: stream.playout.iter().map(count).collect(),
             stream: stream.clone(),
@@ -72,6 +85,12 @@ impl StreamResult {
             ..*counts
         };
         self.counts.iter().map(with_frames).collect()
+    }
+
+    /// Returns the number of incomplete frames and of offsets in memory.
+    #[cfg(test)]
+    pub(super) fn remembered(&self) -> (usize, usize) {
+        (self.open.len(), self.ahead.len())
     }
 
     /// Returns the number of frames that count at this playout delay.
@@ -125,49 +144,64 @@ impl StreamResult {
                 self.damaged.push(segment.sequence / packets);
             }
             while (self.frame + 1) * packets <= self.segments.next() {
-                self.complete(at);
-                self.begin(self.frame + 1);
+                let damaged = self.damaged.contains(&self.frame);
+                self.complete(at, self.frame, damaged);
+                self.frame += 1;
+                self.damaged.retain(|&damaged| damaged >= self.frame);
             }
-        } else if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy) {
-            let frame = self.number(sequence) / packets;
-            // Packets keep their order on a route, so missing parts of an earlier frame will not
-            // arrive.
-            if frame != self.frame {
-                self.begin(frame);
-            }
-            self.there += 1;
-            self.damaged.extend(packet.is_damaged().then_some(frame));
-            if self.there == packets {
-                self.complete(at);
-            }
+        } else if let Some(sequence) = packet.payload.sequence().filter(|_| !packet.copy)
+            && let Some(number) = self.number(sequence)
+            && let Some(whole) = self.add(number / packets, packet.is_damaged())
+        {
+            self.complete(at, whole.frame, whole.damaged);
         }
     }
 
-    /// Returns the application's number of the transport's packet `sequence`.
-    fn number(&mut self, sequence: u64) -> u64 {
-        while self.ahead.get(1).is_some_and(|next| next.0 <= sequence) {
-            self.ahead.pop_front();
+    /// Returns the application's number of the transport's packet `sequence`; `None` if the packet
+    /// is too old.
+    fn number(&mut self, sequence: u64) -> Option<u64> {
+        let later = self.ahead.partition_point(|from| from.0 <= sequence);
+        if later > KEPT {
+            self.ahead.drain(..later - KEPT);
         }
-        sequence + self.ahead.front().map_or(0, |&(_, ahead)| ahead)
+        match later.min(KEPT).checked_sub(1) {
+            Some(place) => Some(sequence + self.ahead[place].1),
+            None => self.ahead.is_empty().then_some(sequence),
+        }
     }
 
-    /// Makes `frame` or a later one the next frame to be complete.
-    fn begin(&mut self, frame: u64) {
-        self.frame = frame;
-        self.there = 0;
-        self.damaged.retain(|&damaged| damaged >= frame);
+    /// Counts an arrived packet of a frame. Returns the frame if it is complete.
+    fn add(&mut self, frame: u64, damaged: bool) -> Option<Open> {
+        let place = self.open.partition_point(|open| open.frame < frame);
+        if self.open.get(place).is_none_or(|open| open.frame > frame) {
+            let open = Open {
+                frame,
+                there: 0,
+                damaged: false,
+            };
+            self.open.insert(place, open);
+        }
+        let open = &mut self.open[place];
+        open.there += 1;
+        open.damaged |= damaged;
+        if open.there == u64::from(self.stream.packets) {
+            return self.open.remove(place);
+        }
+        if self.open.len() > KEPT {
+            self.open.pop_front();
+        }
+        None
     }
 
-    /// Records that the last packet of the frame has arrived.
-    fn complete(&mut self, at: Time) {
+    /// Records that the last packet of a frame has arrived.
+    fn complete(&mut self, at: Time, frame: u64, damaged: bool) {
         let Some(start) = self.start else {
             return;
         };
-        let captured = start + self.stream.interval * self.frame as i64;
+        let captured = start + self.stream.interval * frame as i64;
         if captured < self.from {
             return;
         }
-        let damaged = self.damaged.contains(&self.frame);
         for counts in &mut self.counts {
             let deadline = captured + counts.playout;
             if deadline > self.until {

@@ -23,7 +23,8 @@ use crate::scenario::Scenario;
 
 pub use self::frames::StreamResult;
 
-/// Follows the frames of a run. Memory grows with the packets in flight.
+/// Follows the frames of a run. Memory grows with the packets in flight. Of frames whose packets
+/// overtake each other, at most 1,024 may be incomplete at a time; older ones never arrive.
 #[derive(Clone, Debug)]
 pub struct Media {
     /// The frames of each flow, in the order of the scenario; `None` for a flow that is not a

@@ -1,8 +1,10 @@
+use super::frames::KEPT;
 use super::*;
 use crate::Simulation;
 use crate::packet::Payload;
 use proptest::prelude::*;
 use whyloss::Time;
+use whyloss_link::{ArqSpec, Backlog, Handover, JitterLaw, JitterSpec, LinkSpec};
 
 /// Returns a scenario with a frame of `packets` 1000-byte packets every 40 ms. A packet takes 8 ms
 /// on the link and 100 ms to propagate. The run lasts 10.1 s and is measured from 1 s.
@@ -70,6 +72,53 @@ fn the_impatient_loses_frames_instead_of_time() {
     };
     assert_eq!((short.whole, short.late), (0, 111));
     assert_eq!((exact.frames, exact.whole, exact.never()), (222, 111, 111));
+}
+
+/// Packets overtake each other by some 300 ms, across many frames. All arrive, and frames that
+/// the impatient discards are still told from those that left.
+#[test]
+fn frames_of_packets_that_overtake_are_complete() {
+    let playout = r#"playout = ["3 s"], patience = "100 ms""#;
+    for (rate, every) in [("10 Mbit/s", 1), ("200 kbit/s", 2)] {
+        let transport = format!(r#"{{ kind = "cbr", rate = "{rate}" }}"#);
+        let mut late = scenario(2, &transport, CLEAN, playout);
+        late.links[0].link.jitter = Some(JitterSpec {
+            law: JitterLaw::Exponential,
+            mean: Duration::from_millis(100),
+            in_order: false,
+        });
+        let [late] = counts(&late)[..] else {
+            panic!("one");
+        };
+        assert_eq!((late.late, late.damaged), (0, 0));
+        assert!(
+            (late.whole * every).abs_diff(late.frames) < every,
+            "{late:?}"
+        );
+    }
+}
+
+/// Incomplete frames are forgotten, oldest first, before they fill the memory.
+#[test]
+fn incomplete_frames_are_forgotten() {
+    let lossy = r#"{ kind = "bernoulli", loss = 0.4 }"#;
+    let patience = r#"playout = ["200 ms"], patience = "1 ms""#;
+    let slow = r#"{ kind = "cbr", rate = "200 kbit/s" }"#;
+    let mut scenario = scenario(2, slow, lossy, patience);
+    scenario.end = Time::from_secs_f64(300.0);
+    let mut media = Media::new(&scenario);
+    Simulation::new(&scenario, 1)
+        .watch(&mut media)
+        .run()
+        .expect("it can be run");
+    let stream = media.flows[0].as_ref().expect("a stream");
+    let (frames, offsets) = stream.remembered();
+    assert!((KEPT - 8..=KEPT).contains(&frames), "{frames}");
+    assert!((KEPT..KEPT + 9).contains(&offsets), "{offsets}");
+    let [counts] = stream.counts()[..] else {
+        panic!("one");
+    };
+    assert!(counts.whole > 1_000, "{counts:?}");
 }
 
 /// A frame has 16000 bits at an error rate of 10⁻⁴. Without coverage, e^(−1.6) of the frames are
@@ -175,15 +224,49 @@ impl Naive {
     }
 }
 
+/// Lets packets of a link overtake each other, except in the first way.
+fn overtake(link: &mut LinkSpec, way: u8) {
+    match way {
+        1 => {
+            link.jitter = Some(JitterSpec {
+                law: JitterLaw::Exponential,
+                mean: Duration::from_millis(60),
+                in_order: false,
+            });
+        }
+        2 => {
+            link.arq = Some(ArqSpec {
+                tries: 2,
+                turnaround: Duration::from_millis(90),
+                parallel: true,
+                in_order: false,
+            });
+        }
+        3 => {
+            link.handovers = vec![Handover {
+                at: Time::from_secs_f64(4.0),
+                pause: Duration::ZERO,
+                rate: None,
+                delay: Some(Duration::from_millis(5)),
+                channel: None,
+                limit: None,
+                waiting: Backlog::Kept,
+                in_order: false,
+            }];
+        }
+        _ => {}
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
     fn agrees_with_looking_at_every_frame(
         packets in 1..6u32,
         loss in 0.0..0.3f64,
         coverage in prop::sample::select(vec![None, Some(28), Some(500)]),
         transport in prop::sample::select(vec![UDP, r#""iftp""#, r#""tfrc""#, r#""tcp""#]),
-        seed in 1..1000u64,
+        (way, seed) in (0..4u8, 1..1000u64),
     ) {
         let channel = match coverage {
             None => format!(r#"{{ kind = "bernoulli", loss = {loss} }}"#),
@@ -191,6 +274,7 @@ proptest! {
         };
         let mut scenario = scenario(packets, transport, &channel, "");
         scenario.flows[0].coverage = coverage;
+        overtake(&mut scenario.links[0].link, way);
         let mut observers = (
             Media::new(&scenario),
             Naive {
