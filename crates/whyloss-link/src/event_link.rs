@@ -114,8 +114,9 @@ struct Server {
     arq: ArqSpec,
     jitter: Option<Jitter>,
     channel: Channel,
-    /// The latest arrival time. If order matters, no packet sent later arrives before it.
-    last_arrival: Time,
+    /// When the last packet had all delays that keep the order of packets. No packet sent later has
+    /// them earlier.
+    last_in_order: Time,
 }
 
 impl EventLink {
@@ -160,7 +161,7 @@ impl EventLink {
                     .jitter
                     .map(|jitter| Jitter::new(jitter, streams.stream("jitter", index))),
                 channel: spec.channel.build(streams.stream("channel", index)),
-                last_arrival: Time::ZERO,
+                last_in_order: Time::ZERO,
             },
             channel_before_queue: spec.channel_before_queue && !no_channel,
             bursts: spec.bursts,
@@ -544,7 +545,7 @@ impl EventLink {
             self.limit = limit;
         }
         if !handover.in_order {
-            self.server.last_arrival = Time::ZERO;
+            self.server.last_in_order = Time::ZERO;
         }
         self.busy_until = self.busy_until.max(handover.at + handover.pause);
         self.accessed = false;
@@ -638,21 +639,26 @@ impl Server {
         }
     }
 
-    /// Returns the arrival time of a packet that was sent.
+    /// Returns the arrival time of a packet that was sent. Delays that let packets overtake come
+    /// last, so that no other part of the delay reorders packets.
     #[inline]
     fn arrival(&mut self, sent: &Sent) -> Time {
         self.change_delay(sent.departure);
-        let mut arrival = sent.departure.later(sent.retry_delay).later(self.delay);
-        let mut in_order = self.arq.in_order;
+        let (mut in_order, mut overtaking) = (self.delay, Duration::ZERO);
+        let mut add = |extra, waits| {
+            if waits {
+                in_order += extra;
+            } else {
+                overtaking += extra;
+            }
+        };
+        add(sent.retry_delay, self.arq.in_order);
         if let Some(jitter) = &mut self.jitter {
-            arrival = arrival.later(jitter.draw());
-            in_order &= jitter.spec.in_order;
+            add(jitter.draw(), jitter.spec.in_order);
         }
-        if in_order {
-            arrival = arrival.max(self.last_arrival);
-        }
-        self.last_arrival = self.last_arrival.max(arrival);
-        arrival
+        let arrival = sent.departure.later(in_order);
+        self.last_in_order = self.last_in_order.max(arrival);
+        self.last_in_order.later(overtaking)
     }
 
     #[inline]

@@ -6,7 +6,7 @@
 //! exponential                                     m²
 //! Pareto        shape a, minimum m·(a − 1)/a      m²/(a·(a − 2)) if a > 2; else infinite
 //!
-//! in order      a packet waits at the far end for those that departed before it
+//! in order      a packet waits at the far end, so that jitter reorders no packets
 //! out of order  packets do not wait; of two that depart T apart, the second arrives first with
 //!               probability P(J₁ − J₂ > T): ½·e^(−T/m) for exponential J, and (1 − T/2m)²/2 for
 //!               uniform J (T < 2m)
@@ -39,7 +39,7 @@ pub struct JitterSpec {
     pub law: JitterLaw,
     /// The mean of the extra delays.
     pub mean: Duration,
-    /// Whether packets arrive in the order of their departure.
+    /// Whether packets wait at the far end for those that the jitter has delayed more.
     pub in_order: bool,
 }
 

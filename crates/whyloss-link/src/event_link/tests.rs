@@ -440,6 +440,42 @@ fn jitter_lets_packets_overtake() {
     }
 }
 
+/// A delay without order lets no other part of the delay reorder packets. The delay without order
+/// of each link lasts at most 2 µs.
+#[test]
+fn every_delay_keeps_its_own_order() {
+    let arq = |in_order| ArqSpec {
+        turnaround: Duration::from_millis(20),
+        parallel: true,
+        in_order,
+        ..ArqSpec::default()
+    };
+    let jitter = |micros, in_order| JitterSpec {
+        law: JitterLaw::Uniform,
+        mean: Duration::from_micros(micros),
+        in_order,
+    };
+    let mut links: [LinkSpec; 4] = std::array::from_fn(|_| LinkSpec {
+        jitter: Some(jitter(1, false)),
+        ..plain()
+    });
+    links[0].arq = Some(arq(true));
+    links[0].channel = ChannelSpec::Bernoulli { loss: 0.1 };
+    links[1].arq = Some(arq(false));
+    links[1].jitter = Some(jitter(10_000, true));
+    let (at, delay) = (micros(20_000), Duration::from_millis(5));
+    links[2].delay_changes = vec![(at, delay)];
+    links[3].handovers = vec![Handover {
+        delay: Some(delay),
+        ..handover(at, Backlog::Kept)
+    }];
+    for spec in links {
+        let offers: Vec<_> = (0..2_000).map(|i| i * 2_000).collect();
+        let arrivals = times(&spec, &offers).into_iter().map(|(_, at)| at);
+        assert!(arrivals.is_sorted_by(|a, b| *a <= b + 2), "{spec:?}");
+    }
+}
+
 /// At 20 ms, a handover halves the rate and the delay after a pause of 30 ms. One packet has just
 /// left, and one waits.
 #[test]
