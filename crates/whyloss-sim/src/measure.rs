@@ -3,6 +3,7 @@
 use std::ops::Deref;
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
+use whyloss_link::LinkSpec;
 
 use crate::host::rtp::CallResult;
 use crate::host::transfers::TransferResult;
@@ -32,6 +33,21 @@ impl Window {
 
     pub(crate) fn length(self) -> Duration {
         self.end - self.from
+    }
+
+    /// Returns the mean of a link's rate, which handovers change.
+    pub(crate) fn mean_rate(self, link: &LinkSpec) -> Rate {
+        let span = |from: Time, to: Time| u128::from(to.as_nanos().saturating_sub(from.as_nanos()));
+        let (mut rate, mut since, mut bits) = (link.rate, self.from, 0);
+        for handover in &link.handovers {
+            if let Some(new) = handover.rate {
+                let at = handover.at.clamp(since, self.end.max(since));
+                bits += u128::from(rate.as_bps()) * span(since, at);
+                (rate, since) = (new, at);
+            }
+        }
+        bits += u128::from(rate.as_bps()) * span(since, self.end);
+        Rate::from_bps((bits / span(self.from, self.end).max(1)) as u64)
     }
 }
 
@@ -162,7 +178,7 @@ pub struct LinkResult {
     pub lost: ByCause,
     /// The bytes of the packets that the channel corrupted after their transmission.
     pub corrupted_bytes: u64,
-    /// The rate of the link, or the mean of a varying one.
+    /// The rate of the link, or the mean of one that varies or that handovers change.
     pub rate: Rate,
 }
 
@@ -171,5 +187,35 @@ impl LinkResult {
     pub fn utilisation(&self, window: Duration) -> f64 {
         let bits = (self.delivered_bytes + self.corrupted_bytes) as f64 * 8.0;
         bits / (self.rate.as_bps() as f64 * window.as_secs_f64())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simulation;
+
+    /// A greedy flow keeps a link busy whose rate rises from 2 to 20 Mbit/s after 10 of 60 s, and
+    /// then falls to 5 Mbit/s after the end.
+    #[test]
+    fn handovers_change_the_rate_that_utilisation_is_relative_to() {
+        let text = r#"
+            duration = "60 s"
+            link = [{ from = "a", to = "b", rate = "2 Mbit/s", delay = "5 ms", queue = { packets = 50 }, handovers = [{ at = "10 s", rate = "20 Mbit/s" }, { at = "70 s", rate = "5 Mbit/s" }] }]
+            flow = [{ from = "a", to = "b", transport = { kind = "cbr", rate = "30 Mbit/s" } }]
+        "#;
+        for (from, mean) in [(0, 17_000_000), (5, 18_363_636), (20, 20_000_000)] {
+            let mut scenario = Scenario::of(text);
+            scenario.measure_from = Time::from_nanos(from * 1_000_000_000);
+            let run = Simulation::new(&scenario, 1).run().expect("it can be run");
+            let plain = Simulation::new(&scenario, 1)
+                .plain()
+                .run()
+                .expect("it can be run");
+            assert_eq!(run.links, plain.links);
+            assert_eq!(run.links[0].rate, Rate::from_bps(mean));
+            let used = run.links[0].utilisation(run.window);
+            assert!((0.995..1.001).contains(&used), "{used}");
+        }
     }
 }

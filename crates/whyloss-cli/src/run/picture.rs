@@ -78,6 +78,8 @@ struct Flow {
 struct Link {
     name: String,
     bps: f64,
+    /// The later rates that handovers set, each with its time in seconds.
+    changes: Vec<(f64, f64)>,
     /// The initial time from a packet's last bit to its arrival, in seconds.
     delay_s: f64,
     waiting: Bins,
@@ -181,6 +183,14 @@ fn name_of((truth, verdict): (Cause, Option<Cause>)) -> String {
     }
 }
 
+impl Link {
+    /// Returns the rate at this time in seconds.
+    fn bps_at(&self, at: f64) -> f64 {
+        let past = self.changes.iter().rev().find(|change| change.0 <= at);
+        past.map_or(self.bps, |change| change.1)
+    }
+}
+
 impl Timeline {
     /// Returns empty series for a scenario's flows and links.
     pub(super) fn new(scenario: &Scenario) -> Self {
@@ -197,6 +207,9 @@ impl Timeline {
         let link = |link: &whyloss_sim::scenario::Connection| Link {
             name: link.name.clone(),
             bps: link.link.rate.as_bps() as f64,
+            changes: (link.link.handovers.iter())
+                .filter_map(|change| Some((change.at.as_secs_f64(), change.rate?.as_bps() as f64)))
+                .collect(),
             delay_s: link.link.delay.as_secs_f64(),
             losses: vec![[false; CAUSES.len()]; PLACES],
             ..Link::default()
@@ -291,7 +304,7 @@ impl Timeline {
             } else {
                 done - link.delay_s
             };
-            let transmission = size * 8.0 / link.bps;
+            let transmission = size * 8.0 / link.bps_at(left);
             let (start, end) = ((left - transmission) / self.end_s, left / self.end_s);
             link.busy.spread(start, end, transmission);
         }
@@ -469,5 +482,23 @@ impl Timeline {
                 Panel::new("utilisation", (TIME, "%"), used),
             ],
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handovers_change_the_rate_that_is_used() {
+        let text = r#"
+            duration = "9 s"
+            link = [{ from = "a", to = "b", rate = "2 Mbit/s", delay = "5 ms", queue = { packets = 9 }, handovers = [{ at = "1 s", rate = "20 Mbit/s" }, { at = "2 s", pause = "1 s" }, { at = "3 s", rate = "5 Mbit/s" }] }]
+            flow = [{ from = "a", to = "b", transport = "tcp" }]
+        "#;
+        let scenario = Scenario::from_toml(text, "a scenario", &[]).expect("valid");
+        let link = &Timeline::new(&scenario).links[0];
+        let rates = [0.999, 1.0, 2.5, 3.0].map(|at| link.bps_at(at) as u64);
+        assert_eq!(rates, [2_000_000, 20_000_000, 20_000_000, 5_000_000]);
     }
 }

@@ -70,8 +70,9 @@ impl Network {
         let links = &scenario.links;
         let map = Map::new(scenario);
         let licences = shortcuts.licences(&map);
+        let window = Window::of(scenario);
         let wire = |(index, connection)| {
-            let mut wire = Wire::new(connection, streams, index);
+            let mut wire = Wire::new(connection, streams, index, window);
             if let Some(busy) = &mut wire.busy
                 && licences.prompt[index]
             {
@@ -85,7 +86,6 @@ impl Network {
                 gate_of[gate.link] = Some(flow as u32);
             }
         }
-        let window = Window::of(scenario);
         let (table, ways) = Table::new(&map, &licences, window);
         let routes = ways.into_iter().zip(licences.gates);
         let routes = routes.map(|((there, back), gate)| Route { there, back, gate });

@@ -80,13 +80,14 @@ impl<'a> Plain<'a> {
     ) -> Self {
         let streams = Streams::new(seed);
         let router = Router::new(scenario);
+        let window = recorder.window;
         let mut plain = Self {
             recorder,
             links: scenario
                 .links
                 .iter()
                 .enumerate()
-                .map(|(index, connection)| Wire::new(connection, streams, index))
+                .map(|(index, connection)| Wire::new(connection, streams, index, window))
                 .collect(),
             flows: Vec::new(),
             events: BTreeMap::new(),

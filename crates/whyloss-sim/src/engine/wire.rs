@@ -49,14 +49,19 @@ impl Decision {
 }
 
 impl<T: Copy> Wire<T> {
-    /// Returns link number `index`.
-    pub(super) fn new(connection: &Connection, streams: Streams, index: usize) -> Self {
+    /// Returns link number `index`, which is measured in this window.
+    pub(super) fn new(
+        connection: &Connection,
+        streams: Streams,
+        index: usize,
+        window: Window,
+    ) -> Self {
         Self {
             link: Link::new(&connection.link, streams, index as u64),
             busy: Busy::new(&connection.link, streams, index as u64).map(Box::new),
             count: LinkResult {
                 name: connection.name.clone(),
-                rate: connection.link.rate,
+                rate: window.mean_rate(&connection.link),
                 ..LinkResult::default()
             },
         }
