@@ -38,6 +38,8 @@ pub(super) struct Flow {
 struct Transfers {
     /// The number of segments of each transfer.
     segments: u64,
+    /// The number of segments before the first one.
+    opening: u64,
     /// The number of transfers that the sink has completely.
     completed: u64,
     result: TransferResult,
@@ -64,7 +66,8 @@ impl Flow {
         let stop = flow.stop.map_or(Time::MAX, between);
         let (source, sink) = host::ends(scenario, index, (start, stop), streams);
         let transfers = flow.has_transfers().then(|| Transfers {
-            segments: (flow.application.transfers()).map_or(1, |all| all.segments(&flow.transport)),
+            segments: (flow.application.transfers()).map_or(1, |all| all.segments(flow)),
+            opening: flow.transport.opening(),
             completed: 0,
             result: TransferResult::default(),
         });
@@ -285,7 +288,7 @@ impl Flow {
                     web.completed(receiver.in_order()).map(count);
                     return;
                 }
-                receiver.in_order() / transfers.segments
+                receiver.in_order().saturating_sub(transfers.opening) / transfers.segments
             }
             _ => return,
         };

@@ -162,7 +162,7 @@ pub(crate) fn ends(
         }
         Transport::Web { options, transfers } => {
             let random = streams.stream("web", index);
-            let source = Web::new(options, transfers, start, random);
+            let source = Web::new(options, transfers, tcp::payload(size), start, random);
             let sink = tcp::Receiver::new(options);
             (Source::Web(Box::new(source)), Sink::Tcp(sink))
         }
@@ -171,11 +171,11 @@ pub(crate) fn ends(
         Application::Greedy => return (source, sink),
         Application::Stream(stream) => Content::Frames(Supply::new(stream, start)),
         Application::Transfers(transfers) => {
-            let segments = transfers.segments(&flow.transport);
+            let segments = transfers.segments(flow);
             Content::Transfers(backlog(transfers), segments)
         }
     };
-    let source = Supplied::new(source, content);
+    let source = Supplied::new(source, content, flow.transport.opening());
     (Source::Supplied(Box::new(source)), sink)
 }
 

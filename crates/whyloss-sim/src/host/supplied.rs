@@ -16,12 +16,16 @@ use super::Source;
 use super::supply::Supply;
 use super::transfers::Backlog;
 use crate::packet::Payload;
+#[cfg(doc)]
+use crate::scenario::Transport;
 
 /// A source and its application.
 #[derive(Debug)]
 pub(crate) struct Supplied {
     pub(crate) source: Source,
     content: Content,
+    /// The number of TCP segments before the data, which [open](Transport::opening) the connection.
+    opening: u64,
 }
 
 /// The content that a supplied source sends.
@@ -34,8 +38,12 @@ pub(crate) enum Content {
 }
 
 impl Supplied {
-    pub(crate) fn new(source: Source, content: Content) -> Self {
-        Self { source, content }
+    pub(crate) fn new(source: Source, content: Content, opening: u64) -> Self {
+        Self {
+            source,
+            content,
+            opening,
+        }
     }
 
     /// Returns the flow's transfers, if it has any.
@@ -61,8 +69,10 @@ impl Supplied {
             Content::Frames(supply) => supply,
             Content::Transfers(backlog, segments) => {
                 if let Some(sender) = self.source.tcp_mut() {
-                    let begun = backlog.refresh(now, sender.acknowledged() / *segments);
-                    sender.supply(begun * *segments);
+                    let acknowledged = sender.acknowledged().saturating_sub(self.opening);
+                    let begun = backlog.refresh(now, acknowledged / *segments);
+                    let opening = if begun > 0 { self.opening } else { 0 };
+                    sender.supply(opening + begun * *segments);
                 }
                 return self.source.poll(now);
             }
@@ -70,7 +80,7 @@ impl Supplied {
         let waiting = supply.refresh(now);
         match &mut self.source {
             Source::Tcp(sender) => {
-                sender.supply(supply.produced());
+                sender.supply(self.opening + supply.produced());
                 return self.source.poll(now);
             }
             Source::Datagrams(source) => {

@@ -11,7 +11,8 @@
 
 use whyloss::{Duration, Time};
 
-use crate::scenario::Transport;
+use super::tcp;
+use crate::scenario::{Flow, Transport};
 
 /// Describes the application of a flow.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -37,12 +38,12 @@ pub struct SizedTransfers {
 impl SizedTransfers {
     /// Returns the number of segments of a transfer over TCP. For other transports, returns the
     /// number of datagrams of 1 B.
-    pub(crate) fn segments(&self, transport: &Transport) -> u64 {
-        let size = match transport {
-            Transport::Tcp { options, .. } => options.segment_size,
+    pub(crate) fn segments(&self, flow: &Flow) -> u64 {
+        let payload = match flow.transport {
+            Transport::Tcp { .. } => tcp::payload(flow.packet_size),
             _ => 1,
         };
-        self.size.div_ceil(u64::from(size.max(1))).max(1)
+        self.size.div_ceil(u64::from(payload)).max(1)
     }
 }
 

@@ -51,6 +51,8 @@ impl Default for Transfers {
 #[derive(Debug)]
 pub(crate) struct Web {
     transfers: Transfers,
+    /// The bytes of data in a packet.
+    payload: u32,
     options: tcp::Options,
     random: Random,
     /// The start of the next transfer.
@@ -70,6 +72,7 @@ impl Web {
     pub(crate) fn new(
         options: &tcp::Options,
         transfers: &Transfers,
+        payload: u32,
         start: Time,
         random: Random,
     ) -> Self {
@@ -80,6 +83,7 @@ impl Web {
         };
         let mut web = Self {
             transfers: *transfers,
+            payload,
             options,
             random,
             next: start,
@@ -167,7 +171,7 @@ impl Web {
     fn begin(&mut self, now: Time) {
         let Transfers { size, shape, .. } = self.transfers;
         let bytes = self.random.pareto(size as f64, shape);
-        let segments = libm::ceil(bytes / f64::from(self.options.segment_size.max(1)));
+        let segments = libm::ceil(bytes / f64::from(self.payload.max(1)));
         self.waiting -= 1;
         self.base += self.segments();
         self.began = now;
@@ -207,7 +211,7 @@ mod tests {
             ..Transfers::default()
         };
         let random = Streams::new(7).stream("web", 0);
-        Web::new(&options(), &transfers, Time::ZERO, random)
+        Web::new(&options(), &transfers, 1_000, Time::ZERO, random)
     }
 
     /// Runs over a path that delivers immediately and acknowledges after `RTT`. Returns the

@@ -43,8 +43,10 @@ pub struct StreamResult {
     /// The frames of which some packets have arrived and others have not, oldest first; at most
     /// [`KEPT`]. Packets may overtake each other, so all of them may still arrive. TCP needs none.
     open: VecDeque<Open>,
-    /// The arrived part of a TCP stream, and the first incomplete frame.
+    /// The arrived part of a TCP stream, the number of segments before its data, and the first
+    /// incomplete frame.
     segments: Origins,
+    opening: u64,
     frame: u64,
     /// The damaged frames of a TCP stream with a number of at least `frame`, each as often as it
     /// has damaged packets.
@@ -71,6 +73,7 @@ impl StreamResult {
             ahead: VecDeque::new(),
             open: VecDeque::new(),
             segments: Origins::default(),
+            opening: flow.transport.opening(),
             frame: 0,
             damaged: Vec::new(),
             counts: stream.playout.iter().map(count).collect(),
@@ -140,10 +143,13 @@ impl StreamResult {
         let packets = u64::from(self.stream.packets);
         if let Payload::Segment(segment) = packet.payload {
             let first_copy = self.segments.arrived(&segment, packet.sent).is_some();
-            if first_copy && packet.is_damaged() {
-                self.damaged.push(segment.sequence / packets);
+            if first_copy
+                && packet.is_damaged()
+                && let Some(number) = segment.sequence.checked_sub(self.opening)
+            {
+                self.damaged.push(number / packets);
             }
-            while (self.frame + 1) * packets <= self.segments.next() {
+            while self.opening + (self.frame + 1) * packets <= self.segments.next() {
                 let damaged = self.damaged.contains(&self.frame);
                 self.complete(at, self.frame, damaged);
                 self.frame += 1;

@@ -47,6 +47,17 @@ fn udp_by_hand() {
     assert_eq!(long.usable(), Some(1.0));
 }
 
+/// A handshake takes a segment of its own, so frames are complete as over UDP.
+#[test]
+fn a_handshake_is_no_part_of_a_frame() {
+    let tcp = r#"{ kind = "tcp", handshake = true, initial_window = 50, delayed_ack = "none" }"#;
+    let playout = r#"playout = ["115 ms", "116 ms"]"#;
+    let [short, exact] = counts(&scenario(2, tcp, CLEAN, playout))[..] else {
+        panic!("two");
+    };
+    assert_eq!((short.whole, exact.whole), (0, 225));
+}
+
 #[test]
 fn nothing_counts_after_the_flow_stops() {
     let mut stopped = scenario(2, UDP, CLEAN, r#"playout = ["200 ms"]"#);

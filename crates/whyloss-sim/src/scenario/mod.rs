@@ -210,6 +210,14 @@ impl Transport {
         }
     }
 
+    /// Returns the number of segments before the data that open the connection.
+    pub(crate) fn opening(&self) -> u64 {
+        match self {
+            Self::Tcp { options, .. } => u64::from(options.handshake),
+            _ => 0,
+        }
+    }
+
     /// Returns whether the controller weighs the causes of losses itself, so that the flow has no
     /// verdicts to score.
     pub fn ignores_verdicts(&self) -> bool {

@@ -35,6 +35,34 @@ fn a_transfer_takes_its_time_on_the_link() {
     assert!((mean - 1220.0).abs() < 0.01, "{mean}");
 }
 
+/// A packet carries 1460 B, whatever its segment counts for in the window.
+#[test]
+fn packets_carry_their_payload() {
+    let tcp = r#"transport = { kind = "tcp", segment = "500 B", initial_window = 10, delayed_ack = "none" }, application = { kind = "transfers", size = "146 kB" }"#;
+    let web = r#"transport = { kind = "web", segment = "500 B", transfers = 0.1, size = "1 kB", shape = 50, initial_window = 10 }"#;
+    for (flow, seconds, expected) in [(tcp, 10, 1220.0), (web, 1_000, 32.0)] {
+        let of = transfers(flow, "", seconds);
+        let mean = of.times.mean_ms().expect("some");
+        assert!((mean - expected).abs() < 0.1, "{mean}");
+    }
+}
+
+/// A handshake takes a packet of its own, 12 ms and 20 ms, and its acknowledgement 0.32 ms and 20
+/// ms. Later transfers have none.
+#[test]
+fn a_handshake_is_no_part_of_a_transfer() {
+    let turns = transfers(
+        r#"transport = { kind = "tcp", handshake = true, delayed_ack = "none" }, application = { kind = "transfers", size = "1460 B", arrivals = "in-turn" }"#,
+        "",
+        10,
+    );
+    let (least, most) = (turns.times.min_ms(), turns.times.max_ms());
+    assert!((least.unwrap() - 32.0).abs() < 0.1, "{turns:?}");
+    assert!((most.unwrap() - 84.32).abs() < 0.1, "{turns:?}");
+    // The others follow each other every 52.32 ms, from 104.64 ms on.
+    assert_eq!((turns.times.count(), turns.unfinished), (190, 1));
+}
+
 /// The next transfer begins 20 ms after the one before arrived, when its last acknowledgement is
 /// back: every 1.24 s, and the ninth, which began at 9.92 s, still runs at the end.
 #[test]

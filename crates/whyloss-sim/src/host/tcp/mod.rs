@@ -68,6 +68,15 @@ use whyloss::congestion::{
 };
 use whyloss::{Duration, Time};
 
+/// The size of IPv4 and TCP headers without options, in bytes.
+pub(crate) const HEADERS: u32 = 40;
+
+/// Returns the bytes of data in a packet of this size, at least one. A segment may
+/// [count for](Options::segment_size) another number.
+pub(crate) fn payload(packet: u32) -> u32 {
+    packet.saturating_sub(HEADERS).max(1)
+}
+
 /// A data segment, as the sender sends it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Segment {

@@ -5,7 +5,7 @@ use whyloss::congestion::{
     self, ControllerKind, ControllerSpec, Growth, VegasDialect, WirelessPolicy,
 };
 
-use crate::host::tcp::{Echo, Options, Recovery, RtoOptions, RttSampling};
+use crate::host::tcp::{Echo, HEADERS, Options, Recovery, RtoOptions, RttSampling};
 
 use super::own::own;
 use super::scheme::Windowed;
@@ -49,8 +49,6 @@ pub(super) const POLICIES: [&str; 6] = [
     "keep-unless-queued",
 ];
 
-/// The size of IPv4 and TCP headers without options, in bytes.
-pub(super) const HEADER: u32 = 40;
 /// The largest window in segments; a larger one is surely unintended.
 const LARGEST_WINDOW: u64 = 1 << 20;
 /// The default of `window` with `base = "ns2"`: large enough not to limit (ns-2's own default is
@@ -177,7 +175,7 @@ fn recovery(choice: &Choice<'_>, scheme: Option<ControllerSpec>) -> Result<Recov
 fn segment(choice: &Choice<'_>, packet: u32) -> Result<u32, Fault> {
     choice.or(
         "segment",
-        packet.saturating_sub(HEADER),
+        packet.saturating_sub(HEADERS),
         |field| match field.bytes()? {
             bytes @ 1..=65_535 => Ok(bytes as u32),
             _ => Err(field.unexpected("from 1 to 65535 bytes")),
