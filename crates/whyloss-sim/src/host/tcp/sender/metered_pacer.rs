@@ -102,6 +102,12 @@ impl MeteredPacer {
         match self.segments.get_mut(index) {
             Some(old) => {
                 *old = snapshot;
+                // Most recoveries never look for lost retransmissions, so the arrived ones go here.
+                while let Some(&(_, sequence)) = self.retransmissions.front()
+                    && sequence < self.first
+                {
+                    self.retransmissions.pop_front();
+                }
                 self.retransmissions.push_back((snapshot.order(), sequence));
             }
             None => self.segments.push_back(snapshot),
@@ -318,5 +324,31 @@ impl Sender {
             meter.lose_range(now, sequence..sequence + 1, &mut self.control);
         }
         meter.on_sent(now, sequence, rate, self.segment_size);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::host::tcp::Options;
+    use whyloss::Duration;
+    use whyloss::congestion;
+
+    /// A recovery may never ask for lost retransmissions, as with RACK. The meter still keeps only
+    /// those of the window.
+    #[test]
+    fn arrived_retransmissions_are_forgotten() {
+        let mut options = Options::rfc(1_000);
+        let bbr = congestion::find("bbr").and_then(|entry| entry.build(&[]).ok());
+        options.controller.kind = bbr.expect("a controller");
+        let mut meter = Sender::new(&options).meter.expect("BBR has one");
+        let mut now = Time::ZERO;
+        for sequence in 0..1_000 {
+            now += Duration::from_millis(1);
+            meter.on_sent(now, sequence, None, 1_000);
+            meter.on_sent(now, sequence, None, 1_000);
+            meter.on_acked_below(now, sequence);
+            assert!(meter.retransmissions.len() <= 2);
+        }
     }
 }
