@@ -111,6 +111,7 @@ const SPOILS: &[(&str, &str)] = &[
     ("packets = 13", "packets = 13.3"),
     ("{ packets = 13 }", "13"),
     ("packets = 13", "packets = 13, bytes = \"10 kB\""),
+    ("{ packets = 13 }", "{ aqm = \"fq-codel\" }"),
     ("packets = 13", "packets = 13, red = 5"),
     ("packets = 13", "packets = 13, red = \"adaptiv\""),
     (
@@ -214,6 +215,10 @@ const SPOILS: &[(&str, &str)] = &[
         "kind = \"tcp\", recovery = \"newreno\"",
         "kind = \"web\", transfers = 5, segments = 10",
     ),
+    (
+        "kind = \"tcp\", recovery = \"newreno\"",
+        "kind = \"web\", transfers = 5, wireless = \"keep\"",
+    ),
     ("kind = \"tcp\", recovery = \"newreno\"", "kind = \"web\""),
     (
         "kind = \"tcp\", recovery = \"newreno\"",
@@ -249,6 +254,10 @@ const SPOILS: &[(&str, &str)] = &[
     (
         "{ kind = \"tcp\", recovery = \"newreno\" }",
         "{ kind = \"iftp\", max_window = 2000 }",
+    ),
+    (
+        "{ kind = \"tcp\", recovery = \"newreno\" }",
+        "{ kind = \"iftp\", rto_min = \"2 s\", rto_max = \"1 s\" }",
     ),
     (
         "{ kind = \"tcp\", recovery = \"newreno\" }",

@@ -3,6 +3,7 @@
 use whyloss::iftp::{MOST_PACKETS, Options, WindowMode};
 use whyloss::rto::RtoOptions;
 
+use super::tcp::check_rto;
 use super::{Choice, positive};
 use crate::scenario::error::Fault;
 use crate::scenario::fields::Field;
@@ -22,6 +23,12 @@ pub(super) const KEYS: [&str; 8] = [
 pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
     choice.only(&KEYS)?;
     let base = Options::default();
+    let rto = RtoOptions {
+        initial: choice.or("rto_initial", base.rto.initial, positive)?,
+        min: choice.or("rto_min", base.rto.min, positive)?,
+        max: choice.or("rto_max", base.rto.max, positive)?,
+        ..base.rto
+    };
     Ok(Options {
         window: choice.or("window", base.window, |field| {
             field.one_of(&[
@@ -35,12 +42,7 @@ pub(super) fn options(choice: &Choice<'_>) -> Result<Options, Fault> {
         transmission_time: choice.or("transmission_time", base.transmission_time, |field| {
             field.duration().map(Some)
         })?,
-        rto: RtoOptions {
-            initial: choice.or("rto_initial", base.rto.initial, positive)?,
-            min: choice.or("rto_min", base.rto.min, positive)?,
-            max: choice.or("rto_max", base.rto.max, positive)?,
-            ..base.rto
-        },
+        rto: check_rto(choice, rto)?,
     })
 }
 

@@ -127,7 +127,9 @@ fn limit(field: &Field<'_>, fields: &Fields<'_>) -> Result<Limit, Fault> {
             Err(field.fault("found both `packets` and `bytes`, expected one of them"))
         }
         (None, None) if fields.get("red").is_some() => Ok(Limit::Unlimited),
-        (None, None) => Err(field.fault(format!("found {{}}, expected {QUEUE}"))),
+        (None, None) => {
+            Err(field.fault(format!("`packets` or `bytes` is missing; expected {QUEUE}")))
+        }
     }
 }
 

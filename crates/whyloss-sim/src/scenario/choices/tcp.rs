@@ -230,6 +230,11 @@ fn rto(choice: &Choice<'_>, base: RtoOptions) -> Result<RtoOptions, Fault> {
         max: choice.or("rto_max", base.max, positive)?,
         tick: choice.or("rto_tick", base.tick, positive)?,
     };
+    check_rto(choice, rto)
+}
+
+/// Refuses timeouts of which the largest is below the smallest.
+pub(super) fn check_rto(choice: &Choice<'_>, rto: RtoOptions) -> Result<RtoOptions, Fault> {
     match choice.get("rto_max").or_else(|| choice.get("rto_min")) {
         Some(field) if rto.max < rto.min => {
             Err(field.fault("the largest timeout would be below the smallest"))

@@ -166,8 +166,8 @@ fn steady(choice: &Choice<'_>, spacing: Spacing) -> Result<Transport, Fault> {
 /// Reads the fields of [`Transfers`]; the table `tcp` has the options of the connections.
 fn web(choice: &Choice<'_>, packet: u32, registry: &Registry) -> Result<Transport, Fault> {
     let mut known = WEB.to_vec();
-    // The transfer sets the number of segments, and connections have no handshake.
-    let fixed = |key: &&str| matches!(*key, "segments" | "handshake");
+    // The transfer sets the number of segments. Connections have no handshake and no classifier.
+    let fixed = |key: &&str| matches!(*key, "segments" | "handshake" | "wireless");
     known.extend(tcp::KEYS.iter().filter(|key| !fixed(key)));
     choice.only(&known)?;
     let base = Transfers::default();
