@@ -8,12 +8,14 @@
 //! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of sent packets |
 //! | `transport:packet_received`, `quic:packet_received` | numbers of received packets, and the acknowledgements in them |
 //! | `recovery:packet_lost`, `quic:packet_lost` | the packets that the endpoint declared lost |
-//! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window |
+//! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window; without frames, the acknowledgements |
 //! | `connectivity:connection_started`, `quic:connection_started` | addresses |
 //!
 //! Only packets of 0-RTT and 1-RTT count. Those of the handshake are few and have separate number
 //! spaces.
 
+mod metrics;
+mod ranges;
 mod receiver;
 mod sender;
 
@@ -23,6 +25,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use serde_json::{Map, Value};
 use whyloss::event::Detection;
 
+use self::metrics::Metrics;
+use self::ranges::Ranges;
 use self::receiver::Receiver;
 use self::sender::Sender;
 use crate::delay::Delays;
@@ -33,8 +37,8 @@ use crate::vantage::Vantage;
 
 /// The time units of qlog by name, each in ns.
 const UNITS: [(&str, f64); 3] = [("us", 1e3), ("ms", 1e6), ("s", 1e9)];
-/// The maximum number of ranges read in one acknowledgement.
-const RANGES: usize = 1 << 12;
+/// The packets of the handshake, which have separate numbers.
+const HANDSHAKE: [&str; 4] = ["initial", "handshake", "retry", "version_negotiation"];
 /// The longest connection id in bytes. QUIC's ids have at most 20 bytes, which take 40 as text.
 const LONGEST_ID: usize = 256;
 /// The limit of packet numbers (RFC 9000 §12.3).
@@ -163,6 +167,8 @@ struct Connection {
     ends: Option<[SocketAddr; 2]>,
     sent: Sender,
     received: Receiver,
+    metrics: Metrics,
+    ranges: Ranges,
     /// The bytes at the last count of memory, and the number of events so far.
     held: usize,
     events: u64,
@@ -279,17 +285,14 @@ impl Log {
     }
 }
 
-/// Returns whether a packet belongs to the handshake, which has separate numbers. A packet without
-/// a type does not.
-fn is_handshake(header: &Value, data: &Value) -> bool {
+/// Returns which of [`HANDSHAKE`] a packet is, if any. A packet without a type is none.
+fn handshake(header: &Value, data: &Value) -> Option<usize> {
     let kind = header["packet_type"]
         .as_str()
-        .or_else(|| data["packet_type"].as_str());
-    kind.is_some_and(|kind| {
-        ["initial", "handshake", "retry", "version_negotiation"]
-            .iter()
-            .any(|one| kind.eq_ignore_ascii_case(one))
-    })
+        .or_else(|| data["packet_type"].as_str())?;
+    HANDSHAKE
+        .iter()
+        .position(|one| kind.eq_ignore_ascii_case(one))
 }
 
 impl Connection {
@@ -301,24 +304,45 @@ impl Connection {
             let number = number.into_iter().find_map(whole);
             number.filter(|&number| number < NUMBERS)
         };
+        let metrics = &mut self.metrics;
+        if name.starts_with("packet_") {
+            metrics.on_packet(now, name, data, &mut self.sent);
+        }
+        if let Some(kind) = handshake(header, data) {
+            self.ranges.on_handshake(kind, name, packet(), data);
+            return Some(());
+        }
         match name {
-            _ if is_handshake(header, data) => {}
+            "packet_sent" if metrics.are_needed() => {
+                metrics.on_sent(now, record, packet()?, size(data), &mut self.sent);
+            }
             "packet_sent" if asks_for_answer(data) => {
                 self.sent.on_sent(now, record, packet()?, size(data));
             }
             "packet_received" => {
-                self.on_frames(now, data);
+                metrics.on_arrival(now);
+                self.ranges.read(data, |ranges, held| {
+                    self.sent.on_ack(now, ranges, held);
+                });
                 let asks = asks_for_answer(data);
                 self.received
                     .on_packet(now, record, packet()?, size(data), asks);
             }
             "packet_lost" => {
                 let detection = match data["trigger"].as_str() {
+                    // quinn always names the other threshold.
+                    _ if metrics.are_needed() && !metrics.follows_arrival(now) => {
+                        Detection::TimeThreshold
+                    }
                     Some("time_threshold") => Detection::TimeThreshold,
                     Some("pto_expired") => Detection::Timeout,
                     _ => Detection::Duplicates,
                 };
-                self.sent.on_lost(now, packet()?, detection);
+                if metrics.are_needed() {
+                    metrics.on_lost(now, packet()?, detection, &mut self.sent);
+                } else {
+                    self.sent.on_lost(now, packet()?, detection);
+                }
             }
             "metrics_updated" | "recovery_metrics_updated" | "metric_update" => {
                 if let Some(window) = data
@@ -328,6 +352,7 @@ impl Connection {
                 {
                     self.sent.on_window(window);
                 }
+                metrics.on_update(now, data, &mut self.sent);
             }
             "connection_started" => self.on_addresses(data),
             _ => {}
@@ -342,26 +367,12 @@ impl Connection {
             return None;
         }
         let before = self.held;
-        self.held = size_of::<Self>() + LONGEST_ID + self.sent.memory() + self.received.memory();
+        self.held = size_of::<Self>()
+            + LONGEST_ID
+            + self.sent.memory()
+            + self.received.memory()
+            + self.metrics.memory();
         Some((before, self.held))
-    }
-
-    fn on_frames(&mut self, now: u64, data: &Value) {
-        let frames = data["frames"].as_array().map_or(&[][..], Vec::as_slice);
-        for frame in frames.iter().filter(|frame| is_of(frame, &["ack"])) {
-            let ranges = frame["acked_ranges"]
-                .as_array()
-                .map_or(&[][..], Vec::as_slice);
-            let range = |range: &Value| {
-                let ends = range.as_array()?;
-                let first = whole(ends.first()?)?;
-                let last = whole(ends.last()?)?;
-                Some((first.min(last), first.max(last)))
-            };
-            let ranges: Vec<(u64, u64)> = ranges.iter().take(RANGES).filter_map(range).collect();
-            let held = real(&frame["ack_delay"]).unwrap_or(0.0).clamp(0.0, 1e5) * 1e6;
-            self.sent.on_ack(now, &ranges, held as u64);
-        }
     }
 
     fn on_addresses(&mut self, data: &Value) {
@@ -386,10 +397,11 @@ impl Connection {
     }
 
     /// Returns the sent flow and the received flow, if they have packets.
-    fn flows(self) -> Vec<Flow> {
+    fn flows(mut self) -> Vec<Flow> {
         let none = SocketAddr::new(IpAddr::V4(Ipv4Addr::UNSPECIFIED), 0);
         let [local, remote] = self.ends.unwrap_or([none; 2]);
         let (mut sent, mut received) = (self.sent, self.received);
+        self.metrics.settle(&mut sent);
         sent.finish();
         received.finish();
         let mut flows = Vec::new();
@@ -398,6 +410,10 @@ impl Connection {
             if sent.delays.least().is_none() {
                 limits.push(
                     "what was lost: the log has no acknowledgements of these packets".to_owned(),
+                );
+            } else if self.metrics.are_needed() {
+                limits.push(
+                    "which packets were declared lost in error: the log has no frames, so acknowledgements are inferred from its metrics".to_owned(),
                 );
             }
             flows.push(Flow::of_direction(
@@ -454,6 +470,7 @@ fn size(data: &Value) -> u32 {
         data.get("packet_size"),
         data.pointer("/header/payload_length"),
         data.pointer("/raw/payload_length"),
+        data.pointer("/header/length"),
     ];
     let size = places.into_iter().flatten().find_map(whole);
     size.unwrap_or(0).min(u64::from(u16::MAX)) as u32
@@ -476,5 +493,7 @@ fn is_of(frame: &Value, types: &[&str]) -> bool {
     types.iter().any(|one| kind.eq_ignore_ascii_case(one))
 }
 
+#[cfg(test)]
+mod quinn_tests;
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@
 //! lost        an unacknowledged packet that the endpoint's log declares lost. In a log that
 //!             declares none: a packet that left two smoothed round trips ago or more, when a
 //!             number at least three higher is acknowledged
+//! presumed    an acknowledgement inferred from metrics; a later loss of the packet revokes it
 //! spurious    a packet that was declared lost and is acknowledged later
 //! delay       from a packet's departure to the first acknowledgement with its number as the
 //!             largest, less the time for which the peer held that acknowledgement, unless the
@@ -28,7 +29,8 @@ use crate::steps::step;
 
 /// The maximum number of packets in flight.
 const WAITING: usize = 1 << 16;
-/// The maximum number of lost packets that may still turn out to have arrived.
+/// The maximum number of lost packets that may still turn out to have arrived, and of those presumed
+/// to have arrived that may still turn out to be lost.
 const DOUBTED: usize = 1 << 10;
 /// The packet threshold of RFC 9002.
 const OVERTAKEN: u64 = 3;
@@ -55,6 +57,15 @@ enum State {
     Lost,
 }
 
+/// The time from a packet's departure to its acknowledgement, in ns.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Trip {
+    /// The whole time, if known.
+    pub(super) whole: Option<u64>,
+    /// The part for which the peer held the acknowledgement.
+    pub(super) held: u64,
+}
+
 /// The packets of one number space.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Sender {
@@ -62,6 +73,10 @@ pub(super) struct Sender {
     waiting: VecDeque<Packet>,
     /// The numbers of the packets in flight.
     open: BTreeSet<u64>,
+    /// The bytes in flight.
+    in_flight: u64,
+    /// The packets whose presumed acknowledgement may still be revoked, by number.
+    presumed: BTreeMap<u64, Packet>,
     /// The losses that may still be revoked, by number.
     doubted: BTreeMap<u64, Loss>,
     offset: u64,
@@ -106,6 +121,7 @@ impl Sender {
             state: State::Open,
         });
         self.open.insert(number);
+        self.in_flight += u64::from(bytes);
         self.offset += u64::from(bytes);
         self.largest = self.largest.max(bytes);
         self.ledger.counts.data_packets += 1;
@@ -114,7 +130,9 @@ impl Sender {
         if self.waiting.len() > WAITING
             && let Some(oldest) = self.waiting.pop_front()
         {
-            self.open.remove(&oldest.number);
+            if self.open.remove(&oldest.number) {
+                self.in_flight -= u64::from(oldest.bytes);
+            }
             self.ledger.counts.unresolved += u64::from(oldest.state != State::Lost);
         }
     }
@@ -140,22 +158,21 @@ impl Sender {
             .map_or(self.offset, |packet| packet.offset)
     }
 
+    /// Returns the bytes in flight.
+    pub(super) fn in_flight(&self) -> u64 {
+        self.in_flight
+    }
+
     /// Records that the peer acknowledges these ranges of numbers, ends included. The peer held the
     /// acknowledgement for `held` ns.
     pub(super) fn on_ack(&mut self, now: u64, ranges: &[(u64, u64)], held: u64) {
-        let window = self.window.unwrap_or(self.offset - self.settled()).max(1);
-        let settled_before = self.settled();
-        let (mut newest, mut sacked, mut ends_recovery) = (None::<Packet>, 0, false);
         let mut fresh = Vec::new();
         for &(first, last) in ranges.iter().filter(|range| range.0 <= range.1) {
             let new: Vec<u64> = self.open.range(first..=last).copied().collect();
-            for number in new {
-                self.open.remove(&number);
-                if let Some(at) = self.place(number) {
-                    self.waiting[at].state = State::Acked;
-                    fresh.push(self.waiting[at]);
-                }
-            }
+            fresh.extend(
+                new.into_iter()
+                    .filter_map(|number| self.acknowledge(number)),
+            );
             let spurious = self.doubted.range(first..=last);
             let spurious: Vec<u64> = spurious.map(|(&number, _)| number).collect();
             for number in spurious {
@@ -164,26 +181,64 @@ impl Sender {
                 self.ledger.counts.spurious += 1;
             }
         }
-        for packet in &fresh {
-            self.delivered += u64::from(packet.bytes);
-            ends_recovery |= self.recovery.is_some_and(|(began, _)| packet.at > began);
-            if newest.is_none_or(|newest| newest.number < packet.number) {
-                newest = Some(*packet);
+        let newest = fresh.iter().max_by_key(|packet| packet.number).copied();
+        let largest = ranges.iter().map(|&(_, last)| last).max();
+        let is_largest = newest.filter(|newest| Some(newest.number) == largest);
+        let whole = is_largest.map(|newest| now.saturating_sub(newest.at));
+        self.on_fresh(now, &fresh, newest, Trip { whole, held });
+    }
+
+    /// Records that the peer acknowledges the oldest packets in flight, of so many bytes. `trip`
+    /// returns the round trip, given the time since the newest of them left.
+    pub(super) fn on_bytes(&mut self, now: u64, mut bytes: u64, trip: impl Fn(u64) -> Trip) {
+        let mut fresh = Vec::new();
+        while bytes > 0
+            && let Some(&number) = self.open.first()
+            && let Some(at) = self.place(number)
+            && u64::from(self.waiting[at].bytes) <= bytes
+        {
+            bytes -= u64::from(self.waiting[at].bytes);
+            fresh.extend(self.acknowledge(number));
+        }
+        let Some(&newest) = fresh.last() else {
+            return;
+        };
+        for &packet in &fresh {
+            self.presumed.insert(packet.number, packet);
+            if self.presumed.len() > DOUBTED {
+                self.presumed.pop_first();
             }
         }
-        let largest = ranges.iter().map(|&(_, last)| last).max();
-        let is_largest = newest.is_some_and(|newest| Some(newest.number) == largest);
+        let trip = trip(now.saturating_sub(newest.at));
+        self.on_fresh(now, &fresh, Some(newest), trip);
+    }
+
+    /// Marks a packet in flight as acknowledged, and returns it.
+    fn acknowledge(&mut self, number: u64) -> Option<Packet> {
+        let at = self.place(number)?;
+        self.open.remove(&number);
+        let packet = &mut self.waiting[at];
+        packet.state = State::Acked;
+        self.in_flight -= u64::from(packet.bytes);
+        Some(*packet)
+    }
+
+    /// Handles the packets that an acknowledgement is the first to name.
+    fn on_fresh(&mut self, now: u64, fresh: &[Packet], newest: Option<Packet>, trip: Trip) {
+        let settled_before = self.settled();
+        let window = self.window.unwrap_or(self.offset - settled_before).max(1);
+        let (mut sacked, mut ends_recovery) = (0, false);
+        for packet in fresh {
+            self.delivered += u64::from(packet.bytes);
+            ends_recovery |= self.recovery.is_some_and(|(began, _)| packet.at > began);
+        }
         self.largest_acked = self.largest_acked.max(newest.map(|newest| newest.number));
         let mut sample = None;
-        if let Some(newest) = newest.filter(|_| is_largest) {
-            let whole = now.saturating_sub(newest.at);
+        if let (Some(newest), Some(whole)) = (newest, trip.whole) {
             // The hold is subtracted only down to the shortest round trip (RFC 9002 §5.3).
             let least = self.delays.least().map_or(0, |us| u64::from(us) * 1000);
-            let rtt = if whole >= least + held {
-                whole - held
-            } else {
-                whole
-            };
+            let net = whole.checked_sub(trip.held);
+            let rtt = net.filter(|&net| net >= least).unwrap_or(whole);
             self.delays.add(
                 now,
                 newest.order,
@@ -207,7 +262,7 @@ impl Sender {
             self.waiting.pop_front();
         }
         let settled = self.settled();
-        for packet in &fresh {
+        for packet in fresh {
             if packet.offset > settled {
                 sacked += u64::from(packet.bytes);
             }
@@ -253,6 +308,15 @@ impl Sender {
         }
     }
 
+    /// Takes a packet out of flight that will be declared lost.
+    pub(super) fn set_aside(&mut self, number: u64) {
+        if self.open.remove(&number)
+            && let Some(at) = self.place(number)
+        {
+            self.in_flight -= u64::from(self.waiting[at].bytes);
+        }
+    }
+
     /// Records that the endpoint declares a packet lost.
     pub(super) fn on_lost(&mut self, now: u64, number: u64, detection: Detection) {
         self.told = true;
@@ -260,10 +324,16 @@ impl Sender {
     }
 
     fn lose(&mut self, now: u64, number: u64, detection: Detection) {
-        let Some(at) = self.place(number) else {
+        let packet = if let Some(at) = self.place(number) {
+            self.set_aside(number);
+            self.waiting[at].state = State::Lost;
+            self.waiting[at]
+        } else if let Some(packet) = self.presumed.remove(&number) {
+            self.delivered -= u64::from(packet.bytes);
+            packet
+        } else {
             return;
         };
-        let packet = self.waiting[at];
         let belongs = self.recovery.filter(|&(began, _)| packet.at <= began);
         let event = if let Some((_, event)) = belongs {
             event
@@ -312,8 +382,6 @@ impl Sender {
         {
             self.ledger.keep(loss);
         }
-        self.open.remove(&number);
-        self.waiting[at].state = State::Lost;
         while let Some(front) = self.waiting.front()
             && front.state == State::Lost
         {
@@ -336,6 +404,7 @@ impl Sender {
             + self.waiting.capacity() * size_of::<Packet>()
             + self.open.len() * 2 * size_of::<u64>()
             + self.doubted.len() * 3 / 2 * size_of::<(u64, Loss)>()
+            + self.presumed.len() * 3 / 2 * size_of::<(u64, Packet)>()
             + self.ledger.memory()
             + self.delays.memory()
             + self.rates.memory()
