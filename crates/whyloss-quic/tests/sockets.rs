@@ -1,8 +1,11 @@
 //! Runs both stacks over real UDP sockets on the loopback, with real TLS. 100 MB arrive completely
 //! with every controller.
 
+use std::fs::File;
+use std::io::BufWriter;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 use whyloss::congestion;
 use whyloss::schemes::{self, Scheme};
@@ -42,15 +45,46 @@ fn schemes() -> Vec<(&'static str, Scheme)> {
     controllers.chain(named).collect()
 }
 
+/// The writer of a connection's log, for noq.
+struct Once(Mutex<Option<BufWriter<File>>>);
+
+impl ::noq::QlogFactory for Once {
+    fn for_connection(
+        &self,
+        _: ::noq::Side,
+        _: SocketAddr,
+        _: ::noq::ConnectionId,
+        _: std::time::Instant,
+    ) -> Option<::noq::QlogConfig> {
+        let writer = self.0.lock().ok()?.take()?;
+        Some(::noq::QlogConfig::new(Box::new(writer)))
+    }
+}
+
 /// The stacks have the same methods with the same names.
 macro_rules! transfers {
-    ($stack:ident) => {
+    ($stack:ident, $log:item) => {
         mod $stack {
             use ::$stack::rustls::RootCertStore;
             use ::$stack::rustls::pki_types::PrivatePkcs8KeyDer;
             use ::$stack::{ClientConfig, Endpoint, ServerConfig, TransportConfig};
 
             use super::*;
+
+            $log
+
+            /// Returns a configuration whose connection writes a log, if `WHYLOSS_QLOG` names a
+            /// directory.
+            fn logged(end: &str) -> TransportConfig {
+                let mut transport = TransportConfig::default();
+                if let Some(directory) = std::env::var_os("WHYLOSS_QLOG") {
+                    let name = concat!(stringify!($stack), "-");
+                    let path = Path::new(&directory).join(format!("{name}{end}.sqlog"));
+                    let file = File::create(path).expect("a directory");
+                    log(&mut transport, BufWriter::new(file));
+                }
+                transport
+            }
 
             fn endpoints(port: u16) -> (Endpoint, Endpoint, ClientConfig) {
                 let made = rcgen::generate_simple_self_signed(vec!["localhost".to_owned()])
@@ -61,10 +95,12 @@ macro_rules! transfers {
                 roots.add(certificate.clone()).expect("a good certificate");
                 let client = ClientConfig::with_root_certificates(Arc::new(roots));
                 let server = ServerConfig::with_single_cert(vec![certificate], key.into());
+                let mut server = server.expect("a key");
+                server.transport_config(Arc::new(logged("receiver")));
                 let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
                 let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
                 (
-                    Endpoint::server(server.expect("a key"), address).expect("a socket"),
+                    Endpoint::server(server, address).expect("a socket"),
                     Endpoint::client(any_port).expect("a socket"),
                     client.expect("roots"),
                 )
@@ -75,7 +111,7 @@ macro_rules! transfers {
             async fn transfer(file: &[u8], name: &str, scheme: Scheme, link: Option<SocketAddr>) {
                 let port = if link.is_some() { LINKED } else { 0 };
                 let (server, client, mut config) = endpoints(port);
-                let mut transport = TransportConfig::default();
+                let mut transport = logged("sender");
                 transport.congestion_controller_factory(Arc::new(SchemeConfig::new(scheme)));
                 config.transport_config(Arc::new(transport));
                 let address = server.local_addr().expect("it is bound");
@@ -144,5 +180,17 @@ macro_rules! transfers {
     };
 }
 
-transfers!(quinn);
-transfers!(noq);
+transfers!(
+    quinn,
+    fn log(transport: &mut TransportConfig, writer: BufWriter<File>) {
+        let mut log = ::quinn::QlogConfig::default();
+        log.writer(Box::new(writer));
+        transport.qlog_stream(log.into_stream());
+    }
+);
+transfers!(
+    noq,
+    fn log(transport: &mut TransportConfig, writer: BufWriter<File>) {
+        transport.qlog_factory(Arc::new(Once(Mutex::new(Some(writer)))));
+    }
+);
