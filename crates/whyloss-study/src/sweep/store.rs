@@ -20,12 +20,10 @@ pub struct Store {
 }
 
 const PARTS: &str = "parts";
-/// The suffixes of incomplete files, of Whyloss and of its Python package.
-const UNFINISHED: [&str; 2] = [".tmp", ".unfinished"];
 
 impl Store {
-    /// Opens the store and locks it. Creates the directory if it is missing, and removes unfinished
-    /// files.
+    /// Opens the store and locks it. Creates the directory if it is missing, and removes the
+    /// unfinished files of killed sweeps.
     ///
     /// # Errors
     /// Returns an error if the directory cannot be created, or another sweep is writing there.
@@ -46,7 +44,8 @@ impl Store {
         for unfinished in [directory, &parts] {
             for path in list(unfinished)? {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
-                if UNFINISHED.iter().any(|end| name.ends_with(end)) {
+                let is_plain = || path.symlink_metadata().is_ok_and(|there| there.is_file());
+                if is_unfinished(&name) && is_plain() {
                     fs::remove_file(&path).map_err(|error| refuse(&path, error))?;
                 }
             }
@@ -99,6 +98,28 @@ impl Store {
         write(&path, &bytes)?;
         Ok(path)
     }
+}
+
+/// Returns whether a name is that of an incomplete file, of Whyloss (`.NAME.PROCESS.tmp`) or of its
+/// Python package (`NAME.PROCESS.unfinished`). Other names may belong to the user.
+fn is_unfinished(name: &str) -> bool {
+    let whole = name
+        .strip_prefix('.')
+        .and_then(|name| name.strip_suffix(".tmp"));
+    let Some(rest) = whole.or_else(|| name.strip_suffix(".unfinished")) else {
+        return false;
+    };
+    let Some((name, process)) = rest.rsplit_once('.') else {
+        return false;
+    };
+    let is_made_of =
+        |text: &str, is: fn(&u8) -> bool| !text.is_empty() && text.bytes().all(|b| is(&b));
+    let key = name
+        .strip_prefix("part-")
+        .and_then(|name| name.strip_suffix(".parquet"));
+    let is_ours =
+        name == "rows.parquet" || key.is_some_and(|key| is_made_of(key, u8::is_ascii_hexdigit));
+    is_ours && is_made_of(process, u8::is_ascii_digit)
 }
 
 /// Returns the files in a directory, in the order of their names.

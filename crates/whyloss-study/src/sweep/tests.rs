@@ -226,6 +226,38 @@ fn a_part_is_whole_or_none() {
     assert!(!unfinished.exists());
 }
 
+#[test]
+fn a_store_keeps_the_files_of_the_user() {
+    let directory = tempfile::tempdir().expect("a directory");
+    drop(Store::open(directory.path()).expect("free"));
+    let ours = [
+        ".rows.parquet.17.tmp",
+        "rows.parquet.17.unfinished",
+        "parts/.part-00ff.parquet.17.tmp",
+        "parts/part-00ff.parquet.17.unfinished",
+    ];
+    let theirs = [
+        "notes.tmp",
+        "list.unfinished",
+        ".rows.parquet.tmp",
+        ".rows.parquet.old.tmp",
+        ".mine.parquet.17.tmp",
+        "parts/.part-.parquet.17.tmp",
+        "parts/part-of-a-song.parquet.17.unfinished",
+    ];
+    for name in ours.iter().chain(&theirs) {
+        std::fs::write(directory.path().join(name), "precious").expect("room");
+    }
+    let folders = ["cache.tmp", ".rows.parquet.18.tmp"];
+    for name in folders {
+        std::fs::create_dir(directory.path().join(name)).expect("room");
+    }
+    drop(Store::open(directory.path()).expect("free again"));
+    let is_there = |name: &&str| directory.path().join(name).exists();
+    assert!(!ours.iter().any(&is_there));
+    assert!(theirs.iter().chain(&folders).all(is_there));
+}
+
 /// Returns the scenario with a second flow.
 fn two_flows() -> String {
     format!(
