@@ -1,16 +1,15 @@
 //! Tracks the known and missing runs of a sweep, and runs the missing ones.
 
 use std::collections::{HashMap, HashSet};
-use std::mem;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 use whyloss_sim::{Registry, Scenario};
 
+use super::desk::Desk;
 use super::part::{Part, PartError};
 use super::rows::{AxisColumn, Rows};
 use super::store::Store;
@@ -324,7 +323,7 @@ impl Sweep {
         self.run_watched(store, every, progress, &|_| {}, stop)
     }
 
-    /// Runs like [`Self::run`], and passes each part to `watch` as soon as its runs finish.
+    /// Runs like [`Self::run`], and passes each finished run to `watch` as a part of one row.
     ///
     /// # Errors
     /// Returns the errors of [`Self::run`].
@@ -347,21 +346,30 @@ impl Sweep {
             progress.expect(batches.iter().map(|batch| batch.len() as u64).sum());
             let desk = Desk::new(store, every);
             // Batches are handed out one by one in order.
-            let done = batches.iter().par_bridge().try_for_each(|batch| {
+            let run = |batch: &Batch| {
                 if stop.load(Ordering::Relaxed) {
                     return Ok(());
                 }
-                let part = self
-                    .task(batch)
-                    .run(&self.registry, stop, || progress.finish());
-                let part = part.map_err(|source| SweepError::Scenario {
+                let task = self.task(batch);
+                let mut part = task.part();
+                let mut taken = Ok(());
+                // Each row is handed over at once. A kill would lose rows that wait for their
+                // batch.
+                let ran = task.run_each(&self.registry, stop, |row| {
+                    progress.finish();
+                    part.rows.push(row);
+                    watch(&part);
+                    taken = desk.take(&mut part);
+                    taken.is_ok()
+                });
+                ran.map_err(|source| SweepError::Scenario {
                     point: batch[0].0,
                     at: self.plan.place(batch[0].0),
                     source: Box::new(source),
                 })?;
-                watch(&part);
-                desk.take(part)
-            });
+                taken
+            };
+            let done = desk.with_clock(|| batches.iter().par_bridge().try_for_each(run));
             for part in done.and_then(|()| desk.finish())? {
                 self.learn(&part);
             }
@@ -419,96 +427,6 @@ impl Sweep {
             .map(|(name, settings)| (name, AxisColumn::of(&settings)))
             .collect();
         rows
-    }
-}
-
-/// Collects parts from many threads until they are large enough for a file.
-struct Desk<'a> {
-    store: Option<&'a Store>,
-    every: Duration,
-    waiting: Mutex<Waiting>,
-    written: Mutex<Vec<Part>>,
-}
-
-/// Runs that are not written yet.
-struct Waiting {
-    part: Option<Part>,
-    since: Instant,
-    /// The time until the next write. It starts short, so that a sweep that ends early keeps some
-    /// runs, and doubles each time.
-    patience: Duration,
-}
-
-/// The patience at the start of a sweep.
-const FIRST: Duration = Duration::from_millis(500);
-
-impl<'a> Desk<'a> {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how often files are written is no result"
-    )]
-    fn new(store: Option<&'a Store>, every: Duration) -> Self {
-        Self {
-            store,
-            every,
-            waiting: Mutex::new(Waiting {
-                part: None,
-                since: Instant::now(),
-                patience: FIRST.min(every),
-            }),
-            written: Mutex::default(),
-        }
-    }
-
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "how often files are written is no result"
-    )]
-    fn take(&self, part: Part) -> Result<(), SweepError> {
-        let due = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-            match &mut waiting.part {
-                Some(whole) => whole.rows.extend(part.rows),
-                none => *none = Some(part),
-            }
-            if waiting.since.elapsed() < waiting.patience {
-                None
-            } else {
-                waiting.since = Instant::now();
-                waiting.patience = self.every.min(waiting.patience * 2);
-                mem::take(&mut waiting.part)
-            }
-        };
-        due.map_or(Ok(()), |part| self.write(part))
-    }
-
-    fn write(&self, part: Part) -> Result<(), SweepError> {
-        if part.rows.is_empty() {
-            return Ok(());
-        }
-        if let Some(store) = self.store {
-            store.put(&part)?;
-        }
-        self.written
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(part);
-        Ok(())
-    }
-
-    fn finish(self) -> Result<Vec<Part>, SweepError> {
-        let rest = mem::take(
-            &mut self
-                .waiting
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .part,
-        );
-        rest.map_or(Ok(()), |part| self.write(part))?;
-        Ok(self
-            .written
-            .into_inner()
-            .unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -36,6 +36,11 @@ impl Task {
         self.points.iter().map(|runs| runs.seeds.len()).sum()
     }
 
+    /// Returns the task's part without rows.
+    pub(super) fn part(&self) -> Part {
+        Part::new(&self.scenario, &self.file, &self.metrics)
+    }
+
     /// Runs the task's runs one after another, with algorithms registered in `registry`. Omits runs
     /// during which `stop` is set. Calls `finished` after each completed run.
     ///
@@ -47,10 +52,29 @@ impl Task {
         stop: &AtomicBool,
         finished: impl Fn(),
     ) -> Result<Part, ScenarioError> {
+        let mut part = self.part();
+        self.run_each(registry, stop, |row| {
+            finished();
+            part.rows.push(row);
+            true
+        })?;
+        Ok(part)
+    }
+
+    /// Runs like [`Self::run`], and passes each row to `take` as soon as its run finishes. Ends if
+    /// `take` returns false.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::run`].
+    pub(super) fn run_each(
+        &self,
+        registry: &Registry,
+        stop: &AtomicBool,
+        mut take: impl FnMut(Row) -> bool,
+    ) -> Result<(), ScenarioError> {
         let metrics = self.metrics.iter();
         let metrics: Vec<Metric> = metrics.filter_map(|name| Metric::find(name).ok()).collect();
         let needs = Metric::needs(&metrics);
-        let mut part = Part::new(&self.scenario, &self.file, &self.metrics);
         for runs in &self.points {
             let scenario =
                 Scenario::from_toml_with(&self.scenario, &self.file, &runs.set, registry)?;
@@ -62,12 +86,12 @@ impl Task {
                     .measure(needs);
                 // A stop may have damaged this run, for example by a failed classifier.
                 if stop.load(Ordering::Relaxed) {
-                    return Ok(part);
+                    return Ok(());
                 }
                 let (values, error) = match run {
                     Ok(run) => {
                         if run.reached < scenario.end {
-                            return Ok(part);
+                            return Ok(());
                         }
                         let run = Observed::from(&run);
                         let value = |metric: &Metric| metric.of(&run, None).unwrap_or(f64::NAN);
@@ -75,17 +99,18 @@ impl Task {
                     }
                     Err(error) => (vec![f64::NAN; metrics.len()], Some(error.to_string())),
                 };
-                finished();
-                let key = Key::from_str_radix(key, 16).unwrap_or_default();
-                part.rows.push(Row {
-                    key,
+                let goes_on = take(Row {
+                    key: Key::from_str_radix(key, 16).unwrap_or_default(),
                     set: set.clone(),
                     seed,
                     error,
                     values,
                 });
+                if !goes_on {
+                    return Ok(());
+                }
             }
         }
-        Ok(part)
+        Ok(())
     }
 }

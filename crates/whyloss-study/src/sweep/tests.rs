@@ -1,4 +1,4 @@
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::*;
@@ -224,6 +224,31 @@ fn a_part_is_whole_or_none() {
     store.parts(|part| read.push(part.clone())).expect("whole");
     assert_eq!(format!("{read:?}"), format!("{:?}", [part]));
     assert!(!unfinished.exists());
+}
+
+#[test]
+fn a_run_is_kept_before_its_batch_ends() {
+    let text = "seeds = 1000\nmetrics = [\"total.sent\"]\nset = { duration = \"1 s\" }\n";
+    let mut sweep = Sweep::new(plan(text)).expect("valid");
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::open(directory.path()).expect("free");
+    let stop = AtomicBool::new(false);
+    // A batch has ten runs. The first one ends the sweep.
+    let watch = |part: &Part| {
+        assert_eq!(part.rows.len(), 1);
+        stop.store(true, Ordering::Relaxed);
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build();
+    let every = Duration::from_secs(10);
+    let ran = pool
+        .expect("a thread")
+        .install(|| sweep.run_watched(Some(&store), every, &Unwatched, &watch, &stop));
+    ran.expect("room");
+    assert_eq!(sweep.count().0, 1);
+    let mut stored = 0;
+    let read = store.parts(|part| stored += part.rows.len());
+    read.expect("whole");
+    assert_eq!(stored, 1);
 }
 
 #[test]
