@@ -212,11 +212,13 @@ impl Metric {
 
     /// Returns the metric in a plan's notation, restricted to `flows` if given.
     pub fn text(&self, flows: Option<&str>) -> String {
+        // The flows replace those that the id names.
+        let (name, _) = self.id.split_once('@').unwrap_or((&self.id, ""));
         match (&self.expression, flows) {
             (None, None) => self.id.clone(),
-            (None, Some(flows)) => format!("{}@{flows}", self.id),
+            (None, Some(flows)) => format!("{name}@{flows}"),
             (Some(of), None) => format!("{} = {of}", self.id),
-            (Some(of), Some(flows)) => format!("{}@{flows} = {of}", self.id),
+            (Some(of), Some(flows)) => format!("{name}@{flows} = {of}"),
         }
     }
 
@@ -300,8 +302,8 @@ impl Metric {
         };
         let among: Vec<&str> = names.into_iter().filter(is).collect();
         match (own, among.len()) {
-            (_, 0 | 1) => Ok(Vec::new()),
             (Apart::LookedAt, _) => Ok(among),
+            (Apart::Named(_), 0 | 1) => Ok(Vec::new()),
             (Apart::Named(own), several) => Err(format!(
                 "metric {:?}: `@{own}` stands for {several} flows; expected `mean(…)`, `sum(…)` or `first(…)` of them",
                 self.id

@@ -2,6 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use rayon::prelude::*;
 use twox_hash::XxHash3_128;
 use whyloss_sim::{Registry, Scenario};
 
+use super::columns::{Flows, Lists, columns};
 use super::desk::Desk;
 use super::part::{Part, PartError};
 use super::rows::{AxisColumn, Rows};
@@ -28,6 +30,8 @@ pub struct Sweep {
     /// The metrics of tasks and parts; a plan's metric for all flows is one metric per flow here.
     names: Vec<String>,
     metrics: Vec<Metric>,
+    /// The flow of each of these metrics, if the plan's metric is for all flows.
+    flows: Vec<Option<String>>,
     /// The index of the metric that must be precise, and the required precision.
     precision: Option<(usize, Precision)>,
     /// The key of each point's runs, without the seed.
@@ -85,6 +89,7 @@ impl Sweep {
             env!("CARGO_PKG_VERSION"),
             plan.document.metrics
         );
+        let lists = Lists::default();
         let read = (0..plan.points()).into_par_iter().map(|point| {
             let at = plan.point(point);
             let Network { file, text } = &plan.networks[at.network];
@@ -103,7 +108,7 @@ impl Sweep {
                 let flows = flows.map_err(|message| plan.refuse(&message))?;
                 Ok(flows.into_iter().map(str::to_owned).collect())
             });
-            let flows: Vec<Vec<String>> = flows.collect::<Result<_, SweepError>>()?;
+            let flows = lists.share(flows.collect::<Result<_, SweepError>>()?);
             scenario.title.clear();
             let key = XxHash3_128::oneshot(format!("{salt}{scenario:?}").as_bytes());
             Ok((key, about, flows))
@@ -111,22 +116,16 @@ impl Sweep {
         // Collect all results first, so that the first point's error is reported, regardless of
         // threads.
         let read: Vec<Result<_, SweepError>> = read.collect();
-        let mut points = Vec::new();
+        let mut points: Vec<Key> = Vec::new();
         let mut known = vec![false; metrics.len()];
-        let mut flows: Vec<Vec<String>> = vec![Vec::new(); metrics.len()];
+        let mut flows: Vec<Arc<Flows>> = Vec::new();
         for point in read {
             let (key, about, of_point) = point?;
             points.push(key);
             for (known, about) in known.iter_mut().zip(about) {
                 *known |= about;
             }
-            for (flows, names) in flows.iter_mut().zip(of_point) {
-                for name in names {
-                    if !flows.contains(&name) {
-                        flows.push(name);
-                    }
-                }
-            }
+            flows.push(of_point);
         }
         if let Some(unknown) = known.iter().position(|known| !known) {
             return Err(plan.refuse(&format!(
@@ -134,24 +133,26 @@ impl Sweep {
                 metrics[unknown].id
             )))?;
         }
-        // A metric with a value for each flow has a column for each.
-        let names: Vec<String> = plan
-            .document
-            .metrics
-            .iter()
-            .zip(&metrics)
-            .zip(&flows)
-            .flat_map(|((text, metric), flows)| match flows.as_slice() {
-                [] => vec![text.clone()],
-                flows => flows.iter().map(|flow| metric.text(Some(flow))).collect(),
-            })
-            .collect();
-        if names.len() > MOST_METRICS {
+        let columns = columns(&plan.document.metrics, &metrics, &flows);
+        if columns.len() > MOST_METRICS {
             return Err(plan.refuse(&format!(
                 "metrics: one for each flow makes {}, expected at most {MOST_METRICS}; `mean(…)` or `sum(…)` make one of all",
-                names.len()
+                columns.len()
             )))?;
         }
+        let mut mistaken: HashMap<*const Flows, bool> = HashMap::new();
+        for (key, flows) in points.iter_mut().zip(&flows) {
+            let is_mistaken = || columns.iter().any(|column| column.is_mistaken(flows));
+            if *mistaken
+                .entry(Arc::as_ptr(flows))
+                .or_insert_with(is_mistaken)
+            {
+                *key =
+                    XxHash3_128::oneshot(format!("{key:x}\0flows by their whole name").as_bytes());
+            }
+        }
+        let columns = columns.into_iter().map(|column| (column.text, column.flow));
+        let (names, flows): (Vec<String>, Vec<Option<String>>) = columns.unzip();
         let metrics = names.iter().map(|name| Metric::find(name));
         let metrics = metrics.collect::<Result<Vec<Metric>, _>>();
         let metrics = metrics.map_err(|message| plan.refuse(&message))?;
@@ -161,6 +162,7 @@ impl Sweep {
             plan,
             names,
             metrics,
+            flows,
             precision,
             points,
             known: HashMap::new(),
@@ -303,6 +305,7 @@ impl Sweep {
             scenario: network.text.clone(),
             file: network.file.clone(),
             metrics: self.names.clone(),
+            flows: self.flows.clone(),
             points,
         }
     }

@@ -14,6 +14,7 @@
 //! files that it names, the metrics and the seed. A run with a known key is not run again, in any
 //! plan.
 
+mod columns;
 mod desk;
 mod engine;
 mod part;

@@ -18,6 +18,8 @@ pub struct Task {
     pub(super) scenario: String,
     pub(super) file: String,
     pub(super) metrics: Vec<String>,
+    /// The flow that a metric is about, if the plan's metric has a column for each flow.
+    pub(super) flows: Vec<Option<String>>,
     pub(super) points: Vec<Runs>,
 }
 
@@ -93,9 +95,7 @@ impl Task {
                         if run.reached < scenario.end {
                             return Ok(());
                         }
-                        let run = Observed::from(&run);
-                        let value = |metric: &Metric| metric.of(&run, None).unwrap_or(f64::NAN);
-                        (metrics.iter().map(value).collect(), None)
+                        (self.values(&metrics, &Observed::from(&run)), None)
                     }
                     Err(error) => (vec![f64::NAN; metrics.len()], Some(error.to_string())),
                 };
@@ -112,5 +112,18 @@ impl Task {
             }
         }
         Ok(())
+    }
+
+    /// Returns the value of each metric; NaN if missing.
+    fn values(&self, metrics: &[Metric], run: &Observed<'_>) -> Vec<f64> {
+        let flows = &run.measurement.flows;
+        let has = |name: &String| flows.iter().any(|flow| flow.name == *name);
+        let value = |(at, metric): (usize, &Metric)| {
+            // Without this check, a column of flow `a` would show flow `ab` where `a` is missing.
+            let of = self.flows.get(at).and_then(Option::as_ref);
+            let value = of.is_none_or(has).then(|| metric.of(run, None));
+            value.flatten().unwrap_or(f64::NAN)
+        };
+        metrics.iter().enumerate().map(value).collect()
     }
 }

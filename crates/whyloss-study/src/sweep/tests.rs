@@ -330,6 +330,14 @@ fn a_metric_of_each_flow_is_a_column_for_each() {
             column("delivered@voice")[point].to_bits()
         );
     }
+    // The flows of a column replace those that the metric selects.
+    let selected = Sweep::new(plan("\"some@v = delivered\"").expect("a plan"));
+    let mut selected = selected.expect("a sweep");
+    run(&mut selected, 2);
+    let some = selected.rows().metrics;
+    let names: Vec<&str> = some.iter().map(|of| of.0.id.as_str()).collect();
+    assert_eq!(names, ["some@video", "some@voice"]);
+    assert_eq!(&some[1].1, column("delivered@voice"));
     // Flows named in the expression get no columns.
     let both = Sweep::new(plan("\"x = delivered@v\"").expect("a plan"));
     let both = both.expect_err("two flows").to_string();
@@ -337,6 +345,53 @@ fn a_metric_of_each_flow_is_a_column_for_each() {
         both.contains("`@v` stands for 2 flows; expected `mean(…)`"),
         "{both}"
     );
+}
+
+#[test]
+fn a_point_with_a_single_flow_has_its_column() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text);
+    // `video` also begins the names of the copies.
+    let copies = SCENARIO.replace("[[flow]]", "[[flow]]\ncount = 2");
+    write("one.toml", SCENARIO).expect("room");
+    write("two.toml", &copies).expect("room");
+    let text = |choices: &str| {
+        format!(
+            "scenario = \"one.toml\"\nmetrics = [\"delivered\", \"x = delivered / 2\"]\nset = {{ duration = \"1 s\" }}\n[[axis]]\nname = \"network\"\nchoices = [{choices}]\n"
+        )
+    };
+    let file = folder.path().join("plan.toml");
+    let rows = |choices: &str| {
+        let plan = Plan::parse(&text(choices), &file.to_string_lossy()).expect("a plan");
+        let mut sweep = Sweep::new(plan).expect("a sweep");
+        run(&mut sweep, 1);
+        sweep.rows().metrics
+    };
+    let one = "{ name = \"one\" }";
+    let both = rows(&format!(
+        "{one}, {{ name = \"two\", scenario = \"two.toml\" }}"
+    ));
+    let names: Vec<&str> = both.iter().map(|of| of.0.id.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "delivered@video-1",
+            "delivered@video-2",
+            "delivered@video",
+            "x@video-1",
+            "x@video-2",
+            "x@video",
+        ]
+    );
+    let there = both.iter().map(|of| [0, 1].map(|row| of.1[row] > 0.0));
+    let [copy, single] = [[false, true], [true, false]];
+    let expected = [copy, copy, single, copy, copy, single];
+    assert_eq!(there.collect::<Vec<_>>(), expected);
+    // A plan whose points have one flow each has one column.
+    let single = rows(one);
+    let names: Vec<&str> = single.iter().map(|of| of.0.id.as_str()).collect();
+    assert_eq!(names, ["delivered", "x"]);
+    assert_eq!(single[0].1[0].to_bits(), both[2].1[0].to_bits());
 }
 
 #[test]
