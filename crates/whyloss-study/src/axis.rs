@@ -1,6 +1,7 @@
 //! Defines axes: their places, the settings of each place, and how figures and evidence show them.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -168,6 +169,29 @@ impl Axis {
         }
     }
 
+    /// Returns the keys that some place sets.
+    pub(crate) fn sets_anywhere(&self) -> BTreeSet<&str> {
+        let choices = self.choices.iter().flatten();
+        let chosen = choices.flat_map(|choice| choice.set.keys());
+        self.keys()
+            .iter()
+            .chain(chosen)
+            .map(String::as_str)
+            .collect()
+    }
+
+    /// Returns the keys that every place sets.
+    pub(crate) fn sets_always(&self) -> Vec<&str> {
+        let mut choices = self.choices.iter().flatten();
+        let Some(first) = choices.next() else {
+            return self.keys().iter().map(String::as_str).collect();
+        };
+        let first = first.set.keys().map(String::as_str);
+        first
+            .filter(|key| choices.clone().all(|choice| choice.set.contains_key(*key)))
+            .collect()
+    }
+
     pub(crate) fn len(&self) -> usize {
         let choices = self.choices.as_ref().map(Vec::len);
         choices.or(self.values.as_ref().map(Vec::len)).unwrap_or(0)
@@ -226,7 +250,11 @@ impl Draw {
                 }
             ));
         }
-        None
+        let mut ends = [self.low, self.high].into_iter();
+        let fraction = ends.find(|end| end.fract() != 0.0);
+        fraction
+            .filter(|_| self.whole)
+            .map(|end| format!("draw: found {end}, expected a whole number since `whole` is set"))
     }
 
     /// Maps a uniform number in [0, 1) to a value, and to its TOML text.

@@ -14,6 +14,7 @@ use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
 use whyloss_link::Streams;
 
+mod columns;
 mod fault;
 mod runs;
 
@@ -38,9 +39,6 @@ pub struct Network {
 
 /// The maximum number of scenarios in a plan; all stay in memory.
 const MOST_NETWORKS: usize = 30_000;
-
-/// The names of columns that no axis or metric can have.
-const FIXED: [&str; 5] = ["point", "seed", "set", "error", "scenario"];
 
 /// The runs of a sweep.
 #[derive(Clone, Debug)]
@@ -278,10 +276,9 @@ impl Plan {
             metrics,
             ..
         } = &self.document;
-        let mut names: Vec<&str> = FIXED.to_vec();
-        names.extend(metrics.iter().map(String::as_str));
+        let mut names: Vec<&str> = Vec::new();
         for axis in axes {
-            if names.contains(&&*axis.name) {
+            if names.contains(&&*axis.name) || columns::is_taken(metrics, &axis.name) {
                 return Some(format!(
                     "axis {:?}: a column of that name is there already",
                     axis.name
@@ -291,6 +288,9 @@ impl Plan {
             if let Some(message) = axis.complaint() {
                 return Some(format!("axis {:?}: {message}", axis.name));
             }
+        }
+        if let Some(message) = columns::replaced(axes) {
+            return Some(message);
         }
         let drawn = axes.iter().any(|axis| axis.draw.is_some());
         if drawn != draws.is_some() {
@@ -311,6 +311,9 @@ impl Plan {
             .find(|(i, m)| metrics[..*i].contains(m))
         {
             return Some(format!("metrics: {:?} is there twice", twice.1));
+        }
+        if let Some(message) = self.same_column(metrics) {
+            return Some(message);
         }
         if *seeds == 0
             || seeds
@@ -362,6 +365,11 @@ impl Plan {
             ));
         }
         None
+    }
+
+    /// Describes the first of these metrics whose column has no name, or the name of another column.
+    pub(crate) fn same_column(&self, metrics: &[String]) -> Option<String> {
+        columns::complaint(metrics, self.axes())
     }
 
     /// Returns the number of points.

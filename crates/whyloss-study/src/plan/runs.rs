@@ -93,8 +93,8 @@ impl Plan {
 }
 
 fn taken(metrics: &[String], name: &str) -> bool {
-    let ids = metrics.iter().map(|text| text.split(['=', ' ']).next());
-    super::FIXED.contains(&name) || ids.flatten().any(|id| id == name)
+    let words = metrics.iter().map(|text| text.split(['=', ' ']).next());
+    super::columns::is_taken(metrics, name) || words.flatten().any(|word| word == name)
 }
 
 /// Returns the settings of a run, including its scenario.

@@ -153,6 +153,9 @@ impl Sweep {
         }
         let columns = columns.into_iter().map(|column| (column.text, column.flow));
         let (names, flows): (Vec<String>, Vec<Option<String>>) = columns.unzip();
+        if let Some(message) = plan.same_column(&names) {
+            return Err(plan.refuse(&message))?;
+        }
         let metrics = names.iter().map(|name| Metric::find(name));
         let metrics = metrics.collect::<Result<Vec<Metric>, _>>();
         let metrics = metrics.map_err(|message| plan.refuse(&message))?;

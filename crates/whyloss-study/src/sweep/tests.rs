@@ -180,6 +180,10 @@ fn complaints_say_where_and_what_would_be_right() {
     assert!(with("[draws]\ncount = 3\nseed = 7", "").contains("`[draws]` is missing"));
     assert!(with(", 15]", "]").contains("a value for each of the 2 `keys`"));
     assert!(with("low = 0.001", "low = 0").contains("above zero since `log` is set"));
+    assert!(
+        with("low = 0.001", "whole = true, low = 0.01")
+            .contains("draw: found 0.01, expected a whole")
+    );
     assert!(with("count = 3", "count = 300000000").contains("expected from 1 to 100000000"));
     let unknown = with("\"unaware\"", "\"unawares\"");
     assert!(
@@ -187,6 +191,105 @@ fn complaints_say_where_and_what_would_be_right() {
         "{unknown}"
     );
     assert!(unknown.contains("did you mean `unaware`?"));
+}
+
+#[test]
+fn columns_have_different_names() {
+    let with = |metrics: &str, axis: &str| {
+        complaint(&format!(
+            "metrics = [{metrics}]\n[[axis]]\nname = \"{axis}\"\nkey = \"link.air.rate\"\nvalues = [1e6]\n"
+        ))
+    };
+    let share = "\"share = total.sent\"";
+    for (metrics, axis, expected) in [
+        (
+            "\"share = total.sent\", \"share=total.mw\"",
+            "rate",
+            "a column `share`",
+        ),
+        (
+            "\"seed = total.sent\"",
+            "rate",
+            "a column `seed` is there already",
+        ),
+        (
+            "\"point = total.sent\"",
+            "rate",
+            "a column `point` is there already",
+        ),
+        ("\" = total.sent\"", "rate", "expected a name before `=`"),
+        (
+            share,
+            "share",
+            "axis \"share\": a column of that name is there",
+        ),
+        (share, "set", "axis \"set\": a column of that name is there"),
+    ] {
+        let said = with(metrics, axis);
+        assert!(said.contains(expected), "{metrics}, {axis}: {said}");
+    }
+    // Columns of flows count as well.
+    let sweep = |metrics: &str| {
+        let text = format!("metrics = [{metrics}]\nset = {{ duration = \"1 s\" }}\n");
+        let plan = Plan::of_scenario(&text, "plan.toml", two_flows(), "two.toml".into());
+        Sweep::new(plan.expect("a plan"))
+    };
+    let flows = sweep("\"x = delivered\", \"x@video = mean(received)\"");
+    let said = flows.expect_err("one name twice").to_string();
+    assert!(
+        said.contains("a column `x@video` is there already"),
+        "{said}"
+    );
+    // The same column is there once.
+    let same = sweep("\"x@video = delivered\", \"x = delivered\"").expect("valid");
+    let names: Vec<String> = same.rows().metrics.into_iter().map(|of| of.0.id).collect();
+    assert_eq!(names, ["x@video", "x@voice"]);
+}
+
+#[test]
+fn no_axis_discards_the_settings_of_another() {
+    let with = |axes: &str| {
+        let text = format!("metrics = [\"total.sent\"]\n{axes}");
+        let plan = Plan::of_scenario(&text, "plan.toml", SCENARIO.into(), "two.toml".into());
+        plan.err().map(|error| error.to_string())
+    };
+    let axis = |name: &str, key: &str, value: &str| {
+        format!("[[axis]]\nname = \"{name}\"\nkey = \"{key}\"\nvalues = [{value}]\n")
+    };
+    let loss = "link.air.channel.loss";
+    let channel = "{ kind = \"bernoulli\", loss = 0.1 }";
+    let (of_loss, of_channel) = (
+        axis("loss", loss, "0.1"),
+        axis("channel", "link.air.channel", channel),
+    );
+    let twice = with(&format!("{of_loss}{}", axis("again", loss, "0.2")));
+    let expected = "axis \"loss\": `link.air.channel.loss` has no effect, because axis \"again\" sets `link.air.channel.loss` after it";
+    assert_eq!(twice, Some(format!("plan.toml: {expected}")));
+    let table = with(&format!("{of_loss}{of_channel}")).expect("refused");
+    assert!(
+        table.ends_with("sets `link.air.channel` after it"),
+        "{table}"
+    );
+    assert_eq!(with(&format!("{of_channel}{of_loss}")), None);
+    assert_eq!(
+        with(&format!(
+            "{of_loss}{}",
+            axis("delay", "link.air.delay", "1")
+        )),
+        None
+    );
+    // A choice may replace a setting at some places, not at all.
+    let choices = |set: &str| {
+        with(&format!(
+            "{of_loss}[[axis]]\nname = \"radio\"\nchoices = [{{ name = \"a\", set = {{ \"{loss}\" = 0.3 }} }}, {{ name = \"b\", set = {{ {set} }} }}]\n"
+        ))
+    };
+    assert_eq!(choices(""), None);
+    assert!(choices("\"link.air.channel.loss\" = 0.4").is_some());
+    let keys = with(
+        "[[axis]]\nname = \"rate\"\nkeys = [\"link.air.rate\", \"link.air.rate\"]\nvalues = [[1, 2]]\n",
+    );
+    assert!(keys.is_some_and(|said| said.contains("because `link.air.rate` follows it")));
 }
 
 #[test]
