@@ -248,12 +248,29 @@ fn flatten(
     }
 }
 
+/// Returns the values of each name. Several points of a sweep that an earlier version stored may
+/// share one.
+fn by_name(numbers: &Numbers) -> BTreeMap<&[String; 2], Vec<&Values>> {
+    let mut names: BTreeMap<_, Vec<_>> = BTreeMap::new();
+    for (key, values) in &numbers.rows {
+        names.entry(key).or_default().push(values);
+    }
+    names
+}
+
 /// Pairs the numbers that both files have for a common seed, in the order of the first file.
 fn pair<'a>(a: &'a Numbers, b: &'a Numbers) -> Vec<Row<'a>> {
-    let second: BTreeMap<&[String; 2], &Values> =
-        b.rows.iter().map(|(key, values)| (key, values)).collect();
-    let paired = a.rows.iter().filter_map(|(key, first)| {
-        let second = second.get(key)?;
+    let [first, second] = [a, b].map(by_name);
+    let mut passed: BTreeMap<&[String; 2], usize> = BTreeMap::new();
+    let paired = a.rows.iter().filter_map(|(key, values)| {
+        let others = second.get(key)?;
+        // Numbers of one name pair by their order, but only if none is missing.
+        if others.len() != first[key].len() {
+            return None;
+        }
+        let place = passed.entry(key).or_default();
+        let (first, second) = (values, others[*place]);
+        *place += 1;
         let both = first
             .iter()
             .filter_map(|(seed, a)| Some((*a, *second.get(seed)?)));
@@ -374,6 +391,19 @@ mod tests {
         // The half width is t(0.975; 1) = 12.706 times the standard error, √2/√2.
         assert!((row.difference.ci95.expect("two seeds") - 12.706).abs() < 1e-3);
         assert!(!row.is_same() && !row.stands_out());
+    }
+
+    #[test]
+    fn points_of_one_name_pair_by_their_order() {
+        let a = of(
+            r#"{"seeds":[1],"points":[{"name":"x","sent":{"values":[1]}},{"name":"x","sent":{"values":[2]}}]}"#,
+        );
+        let b = of(r#"{"seeds":[1],"points":[{"name":"x","sent":{"values":[2]}}]}"#);
+        let rows = pair(&a, &a);
+        assert_eq!(rows.len(), 2);
+        assert!(rows.iter().all(Row::is_same));
+        // It is not known which of the two points is missing.
+        assert!(pair(&a, &b).is_empty() && pair(&b, &a).is_empty());
     }
 
     #[test]

@@ -85,11 +85,7 @@ pub(crate) fn run(
     let (finished, asked) = sweep.count();
     // Pages and pictures of an earlier plan are removed; parts and rows stay.
     report::renew(&args.out).map_err(CliError::Out)?;
-    let state = page::State {
-        rows: sweep.rows(),
-        unfinished: sweep.unfinished(),
-        count: (finished, asked),
-    };
+    let state = page::State::of(&sweep);
     let path = store.put_rows(&state.rows).map_err(CliError::Sweep)?;
     page::write(&args.out, &state, &name)?;
     if let Some(watch) = watch {

@@ -1,7 +1,7 @@
 //! Defines axes: their places, the settings of each place, and how figures and evidence show them.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 
 use serde::{Deserialize, Serialize};
 use toml::{Table, Value};
@@ -221,6 +221,30 @@ impl Axis {
             set.push((key.clone(), value.to_string()));
         }
         (shown(values.first()), None)
+    }
+
+    /// Returns the text of each place, as a column shows it. Adds the settings of places that look
+    /// alike but differ.
+    pub(crate) fn labels(&self) -> Vec<String> {
+        let describe = |place: usize| {
+            let mut set = Vec::new();
+            let (shown, _) = self.place(place, &mut set);
+            let choice = self.choices.as_ref().map(|choices| &choices[place]);
+            let scenario = choice.and_then(|choice| choice.scenario.as_ref());
+            let pairs = set.iter().map(|(key, value)| format!("{key}={value}"));
+            let pairs = pairs.chain(scenario.map(|file| format!("scenario={file}")));
+            (shown.to_string(), pairs.collect::<Vec<String>>().join(", "))
+        };
+        let places: Vec<(String, String)> = (0..self.len()).map(describe).collect();
+        let mut alike: HashMap<&str, BTreeSet<&str>> = HashMap::new();
+        for (shown, set) in &places {
+            alike.entry(shown).or_default().insert(set);
+        }
+        let label = |(shown, set): &(String, String)| match alike[shown.as_str()].len() {
+            1 => shown.clone(),
+            _ => format!("{shown} ({set})"),
+        };
+        places.iter().map(label).collect()
     }
 }
 

@@ -389,12 +389,7 @@ impl Plan {
     /// Returns the point with this number, counted from 0 in the order of the plan.
     pub fn point(&self, point: u64) -> Point {
         let draw = point % self.draws();
-        let mut rest = point / self.draws();
-        let mut places: Vec<usize> = Vec::new();
-        for axis in self.grid().rev() {
-            places.push((rest % axis.len() as u64) as usize);
-            rest /= axis.len() as u64;
-        }
+        let mut places = self.places(point);
         let set = self.document.set.iter();
         let mut set: Vec<(String, String)> = set
             .map(|(key, value)| (key.clone(), value.to_string()))
@@ -423,6 +418,35 @@ impl Plan {
             set,
             network,
         }
+    }
+
+    /// Returns the place of a point on each axis that is not drawn, the last axis first.
+    fn places(&self, point: u64) -> Vec<usize> {
+        let mut rest = point / self.draws();
+        let place = |axis: &Axis| {
+            let place = rest % axis.len() as u64;
+            rest /= axis.len() as u64;
+            place as usize
+        };
+        self.grid().rev().map(place).collect()
+    }
+
+    /// Returns each axis's value at these points as text. Where a column shows places alike although
+    /// they differ, the text also has their settings.
+    pub fn labels(&self, points: &[u64]) -> Vec<Vec<String>> {
+        let axes = &self.document.axes;
+        let labels: Vec<Vec<String>> = axes.iter().map(Axis::labels).collect();
+        let of_point = |&point: &u64| {
+            let mut places = self.places(point);
+            let shown = self.point(point).shown.into_iter();
+            let shown = axes.iter().zip(&labels).zip(shown);
+            let shown = shown.map(|((axis, labels), shown)| match &axis.draw {
+                None => labels[places.pop().unwrap_or_default()].clone(),
+                Some(_) => shown.to_string(),
+            });
+            shown.collect()
+        };
+        points.iter().map(of_point).collect()
     }
 
     /// Describes the position of a point in messages: `loss 0.01, flows 4`.

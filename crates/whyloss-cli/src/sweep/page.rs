@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use whyloss_study::report::page::{Entry, Page, Table};
 use whyloss_study::report::{self, ReportError, counted, svg};
 use whyloss_study::statistics::Summary;
-use whyloss_study::sweep::{AxisColumn, Rows};
+use whyloss_study::sweep::{AxisColumn, Rows, Sweep};
 use whyloss_study::{Figure, Look, Panel, Series};
 
 /// The maximum number of points in the tables, and of lines in a figure.
@@ -16,7 +16,7 @@ const MOST_SERIES: usize = 8;
 
 /// The runs of one point.
 struct Point {
-    /// The point's value on each axis.
+    /// The point's value on each axis, different from that of other points.
     at: Vec<String>,
     /// The point's place on the x axis of figures.
     x: Option<f64>,
@@ -36,17 +36,33 @@ impl Point {
 /// The progress of a sweep.
 pub(super) struct State {
     pub(super) rows: Rows,
+    /// The value on each axis of each point with rows.
+    labels: Vec<Vec<String>>,
     /// The settings of each point with missing runs, and the number of these runs.
     pub(super) unfinished: Vec<(String, usize)>,
     /// The number of finished runs, and of all runs.
     pub(super) count: (usize, usize),
 }
 
+impl State {
+    pub(super) fn of(sweep: &Sweep) -> Self {
+        let rows = sweep.rows();
+        let mut points = rows.points.clone();
+        points.dedup();
+        Self {
+            labels: sweep.plan().labels(&points),
+            rows,
+            unfinished: sweep.unfinished(),
+            count: sweep.count(),
+        }
+    }
+}
+
 /// Writes `index.html`, `sweep.json` and the figure of each metric.
 pub(super) fn write(dir: &Path, state: &State, name: &str) -> Result<(), ReportError> {
     let rows = &state.rows;
     let across = across(rows);
-    let points = points(rows, across);
+    let points = points(state, across);
     let axes: Vec<&str> = rows.axes.iter().map(|(name, _)| name.as_str()).collect();
     let figures = across.map_or_else(Vec::new, |across| figures(rows, &points, across));
     let more = "The same command continues with the missing runs:";
@@ -69,7 +85,7 @@ pub(super) fn write(dir: &Path, state: &State, name: &str) -> Result<(), ReportE
 /// Returns the page of an unfinished sweep.
 pub(super) fn render(state: &State, name: &str) -> String {
     let across = across(&state.rows);
-    let points = points(&state.rows, across);
+    let points = points(state, across);
     let mut page = page(state, &points, "Missing so far:", name);
     let figures = across.map(|across| figures(&state.rows, &points, across));
     for figure in figures.iter().flatten() {
@@ -88,6 +104,7 @@ fn page(state: &State, points: &[Point], more: &str, name: &str) -> Page {
         rows,
         unfinished,
         count: (finished, asked),
+        ..
     } = state;
     let axes: Vec<&str> = rows.axes.iter().map(|(name, _)| name.as_str()).collect();
     let mut page = Page::new(&format!("Sweep {name}"));
@@ -134,24 +151,21 @@ fn across(rows: &Rows) -> Option<usize> {
     })
 }
 
-fn points(rows: &Rows, across: Option<usize>) -> Vec<Point> {
+fn points(state: &State, across: Option<usize>) -> Vec<Point> {
+    let rows = &state.rows;
+    let mut labels = state.labels.iter();
     let mut points: Vec<Point> = Vec::new();
     let mut last = None;
     for (row, (&number, &seed)) in rows.points.iter().zip(&rows.seeds).enumerate() {
         if last != Some(number) {
             last = Some(number);
-            let text = |(_, column): &(String, AxisColumn)| match column {
-                AxisColumn::Whole(values) => values[row].to_string(),
-                AxisColumn::Real(values) => values[row].to_string(),
-                AxisColumn::Text(values) => values[row].clone(),
-            };
             let x = across.and_then(|axis| match &rows.axes[axis].1 {
                 AxisColumn::Whole(values) => Some(values[row] as f64),
                 AxisColumn::Real(values) => Some(values[row]),
                 AxisColumn::Text(_) => None,
             });
             points.push(Point {
-                at: rows.axes.iter().map(text).collect(),
+                at: labels.next().cloned().unwrap_or_default(),
                 x,
                 metrics: vec![BTreeMap::new(); rows.metrics.len()],
             });
@@ -269,4 +283,45 @@ fn json(rows: &Rows, points: &[Point], axes: &[&str]) -> Value {
         Value::Object(object)
     });
     json!({ "seeds": seeds, "points": points.collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+    use std::time::Duration;
+
+    use whyloss_study::experiment::Unwatched;
+    use whyloss_study::sweep::Plan;
+
+    use super::*;
+
+    #[test]
+    fn points_that_look_alike_have_different_names() {
+        let text = r#"
+            metrics = ["total.sent"]
+            set = { duration = "25 s" }
+            [[axis]]
+            name = "keys"
+            keys = ["link.last.delay", "link.last.rate"]
+            values = [["10 ms", "1 Mbit/s"], ["10 ms", "2 Mbit/s"], ["20 ms", "2 Mbit/s"]]
+        "#;
+        let scenario = include_str!("../../../../scenarios/wlh.toml").to_owned();
+        let plan = Plan::of_scenario(text, "plan.toml", scenario, "wlh.toml".into());
+        let mut sweep = Sweep::new(plan.expect("a plan")).expect("valid");
+        let (every, stop) = (Duration::from_secs(10), AtomicBool::new(false));
+        let ran = sweep.run(None, every, &Unwatched, &stop);
+        ran.expect("runs");
+        let state = State::of(&sweep);
+        let json = json(&state.rows, &points(&state, None), &["keys"]);
+        let names = [0, 1, 2].map(|point| json["points"][point]["name"].as_str());
+        let rate = |rate: &str| {
+            format!("keys=10 ms (link.last.delay=\"10 ms\", link.last.rate=\"{rate} Mbit/s\")")
+        };
+        let expected = [rate("1"), rate("2"), "keys=20 ms".to_owned()];
+        assert_eq!(names.map(Option::unwrap_or_default), expected);
+        // The column of the rows shows only the first value.
+        let (_, column) = &state.rows.axes[0];
+        let shown = ["10 ms", "10 ms", "20 ms"].map(str::to_owned);
+        assert_eq!(*column, AxisColumn::Text(shown.to_vec()));
+    }
 }

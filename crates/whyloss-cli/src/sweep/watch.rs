@@ -48,11 +48,7 @@ impl Watch {
             let mut sweep = self.sweep.lock().unwrap_or_else(PoisonError::into_inner);
             // With a precision target, the runs so far may show that more seeds are needed.
             sweep.missing(usize::MAX);
-            State {
-                rows: sweep.rows(),
-                unfinished: sweep.unfinished(),
-                count: sweep.count(),
-            }
+            State::of(&sweep)
         };
         self.live.show(&page::render(&state, &self.name));
     }

@@ -293,6 +293,27 @@ fn no_axis_discards_the_settings_of_another() {
 }
 
 #[test]
+fn places_that_look_alike_have_different_labels() {
+    let text = "metrics = [\"total.sent\"]\n[[axis]]\nname = \"path\"\nkeys = [\"link.air.delay\", \"link.air.rate\"]\nvalues = [[\"10 ms\", 1], [\"10 ms\", 2], [\"20 ms\", 1]]\n[[axis]]\nname = \"flow\"\nkey = \"flow.video.classifier\"\nvalues = [\"zbs\", \"unaware\"]\n[[axis]]\nname = \"loss\"\nkey = \"link.air.channel.loss\"\ndraw = { low = 0.1, high = 0.1 }\n[draws]\ncount = 1\n";
+    assert_eq!(
+        plan(text).labels(&[1, 2, 4]),
+        [
+            [
+                "10 ms (link.air.delay=\"10 ms\", link.air.rate=1)",
+                "unaware",
+                "0.1"
+            ],
+            [
+                "10 ms (link.air.delay=\"10 ms\", link.air.rate=2)",
+                "zbs",
+                "0.1"
+            ],
+            ["20 ms", "zbs", "0.1"],
+        ]
+    );
+}
+
+#[test]
 fn a_part_is_whole_or_none() {
     let mut sweep = Sweep::new(plan(AXES)).expect("valid");
     let batch = sweep.missing(2).swap_remove(0);
