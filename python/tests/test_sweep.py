@@ -101,6 +101,33 @@ def test_bad_plans_are_refused(plan, scenario, tmp_path):
         whyloss.sweep(plan, on=3)
 
 
+@pytest.mark.parametrize(
+    "sets",
+    [
+        {"link.air.queue.packets": 3, "link.air.queue": {"packets": 40}},
+        {"link.air.queue": {"packets": 40}, "link.air.queue.packets": 3},
+        {"flow.video.classifier": "zbs2", "flow.*.classifier": "unaware"},
+        {"flow.video.classifier": "unaware", "flow.0.classifier": "zbs2"},
+        {"flow.video.name": "audio", "flow.audio.classifier": "zbs2"},
+    ],
+)
+def test_a_plan_has_the_network_of_its_scenario(scenario, sets):
+    for key, value in sets.items():
+        scenario.set(key, value)
+    metrics = ["total.sent", "total.mw", "total.lost.congestion"]
+    row = next(iter(whyloss.sweep(whyloss.Plan(scenario, {}, metrics))))
+    total = scenario.run(1)["total"]
+    found = [total["sent"], total["mw"], total["lost"]["congestion"]]
+    assert [row[metric] for metric in metrics] == found
+    assert whyloss.again(row, scenario)["total"] == total
+
+
+def test_settings_are_a_table_unless_their_order_matters(scenario):
+    scenario.set("link.air.rate", "1 Mbit/s").set("duration", "2 s").set("link.air.rate", "3 Mbit/s")
+    text = whyloss.Plan(scenario, {}, ["total.sent"]).text
+    assert text.endswith('[set]\n"link.air.rate" = "3 Mbit/s"\nduration = "2 s"\n')
+
+
 class Low:
     """Calls a gap wireless while the delay is in the lower part of its range."""
 

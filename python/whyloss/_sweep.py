@@ -9,6 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
+from itertools import combinations
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -51,8 +52,7 @@ class Plan:
     ) -> None:
         """Write the plan."""
         top: dict[str, Value] = {"seeds": seeds, "first_seed": first_seed, "metrics": list(metrics)}
-        sets = "".join(f"{_toml.key(key)} = {value}\n" for key, value in dict(scenario.sets).items())
-        text = _toml.table(top) + "[set]\n" + sets
+        text = _toml.table(top) + _settings(scenario.sets)
         for section, entries in (("until", until), ("draws", draws)):
             if entries is not None:
                 text += f"[{section}]\n{_toml.table(entries)}"
@@ -61,6 +61,40 @@ class Plan:
             text += "[[axis]]\n" + _toml.table({"name": name, **entry})
         self.text = text
         self.scenario = scenario
+
+
+def _settings(sets: Sequence[tuple[str, str]]) -> str:
+    """Write the settings of a scenario as those of a plan.
+
+    A plan applies a table in the order of its keys. If that would give another network, the settings are a list.
+    """
+    pairs = [f"{_toml.key(key)} = {value}" for key, value in sets]
+    keys = [key for key, _ in sets]
+    if any(before > after and _meet(before, after) for before, after in combinations(keys, 2)):
+        return "set = [\n" + "".join(f"    {{ {pair} }},\n" for pair in pairs) + "]\n"
+    last = dict(zip(keys, pairs, strict=True))
+    return "[set]\n" + "".join(f"{pair}\n" for pair in last.values())
+
+
+def _meet(a: str, b: str) -> bool:
+    """Return whether the order of two settings may matter, because both may change one value."""
+
+    def steps(key: str) -> list[str]:
+        found = [step.strip() for step in key.replace("[", ".").replace("]", "").split(".")]
+        # Another name changes which keys lead to the flow or link.
+        renames = len(found) == 3 and found[2] in ("name", "from", "to")
+        return found[:1] if renames else found
+
+    def same(a: str, b: str) -> bool:
+        if a.isdigit() != b.isdigit():
+            # An index may lead to any name.
+            return True
+        if a.endswith("*") or b.endswith("*"):
+            a, b = a.rstrip("*"), b.rstrip("*")
+            return a.startswith(b) or b.startswith(a)
+        return a == b
+
+    return all(same(*pair) for pair in zip(steps(a), steps(b), strict=False))
 
 
 def sweep(

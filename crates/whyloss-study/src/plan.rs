@@ -11,15 +11,18 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
-use toml::{Table, Value};
+use toml::Value;
 use whyloss_link::Streams;
 
 mod columns;
 mod fault;
 mod runs;
+mod sets;
 
 pub use fault::TomlFault;
 pub use runs::{Beside, Told};
+
+use sets::Sets;
 
 use crate::axis::{Axis, Setting};
 #[cfg(feature = "sweep")]
@@ -104,8 +107,8 @@ pub(crate) struct Document {
     pub(crate) first_seed: u64,
     pub(crate) metrics: Vec<String>,
     /// The settings that apply at every point.
-    #[serde(default, skip_serializing_if = "Table::is_empty")]
-    pub(crate) set: Table,
+    #[serde(default, skip_serializing_if = "Sets::is_empty")]
+    pub(crate) set: Sets,
     #[serde(default, rename = "axis", skip_serializing_if = "Vec::is_empty")]
     pub(crate) axes: Vec<Axis>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -390,10 +393,7 @@ impl Plan {
     pub fn point(&self, point: u64) -> Point {
         let draw = point % self.draws();
         let mut places = self.places(point);
-        let set = self.document.set.iter();
-        let mut set: Vec<(String, String)> = set
-            .map(|(key, value)| (key.clone(), value.to_string()))
-            .collect();
+        let mut set: Vec<(String, String)> = self.document.set.pairs().collect();
         let (mut shown, mut network) = (Vec::new(), 0);
         let seed = self.document.draws.as_ref().map_or(1, |draws| draws.seed);
         for axis in &self.document.axes {

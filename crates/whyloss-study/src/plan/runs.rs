@@ -71,7 +71,7 @@ impl Plan {
             seeds: beside.seeds,
             first_seed: 1,
             metrics: beside.metrics,
-            set: always,
+            set: always.into(),
             axes,
             draws: None,
             until: beside

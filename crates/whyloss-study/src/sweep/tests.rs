@@ -293,6 +293,31 @@ fn no_axis_discards_the_settings_of_another() {
 }
 
 #[test]
+fn settings_apply_in_the_order_of_a_list() {
+    let text = |set: &str| format!("metrics = [\"total.sent\"]\n{set}\n");
+    let (packets, queue) = (
+        "\"link.air.queue.packets\" = 3",
+        "\"link.air.queue\" = { packets = 40 }",
+    );
+    let listed = plan(&text(&format!("set = [{{ {packets} }}, {{ {queue} }}]")));
+    let pair = |key: &str, value: &str| (key.to_owned(), value.to_owned());
+    let in_order = [
+        pair("link.air.queue.packets", "3"),
+        pair("link.air.queue", "{ packets = 40 }"),
+    ];
+    assert_eq!(listed.point(0).set, in_order);
+    let again = plan(&listed.to_toml());
+    assert_eq!(again.point(0).set, in_order);
+    let table = plan(&text(&format!("set = {{ {packets}, {queue} }}")));
+    assert_eq!(table.point(0).set[0], in_order[1]);
+    let said = complaint(&text("set = 3"));
+    assert!(
+        said.contains("found 3, expected a table of settings"),
+        "{said}"
+    );
+}
+
+#[test]
 fn places_that_look_alike_have_different_labels() {
     let text = "metrics = [\"total.sent\"]\n[[axis]]\nname = \"path\"\nkeys = [\"link.air.delay\", \"link.air.rate\"]\nvalues = [[\"10 ms\", 1], [\"10 ms\", 2], [\"20 ms\", 1]]\n[[axis]]\nname = \"flow\"\nkey = \"flow.video.classifier\"\nvalues = [\"zbs\", \"unaware\"]\n[[axis]]\nname = \"loss\"\nkey = \"link.air.channel.loss\"\ndraw = { low = 0.1, high = 0.1 }\n[draws]\ncount = 1\n";
     assert_eq!(
