@@ -209,12 +209,12 @@ impl Engine {
         Ok(PyBytes::new(py, &bytes))
     }
 
-    /// Writes `rows.parquet`, if the sweep has a directory.
+    /// Writes `rows.parquet`, if the sweep has a directory. Removes the page of other rows.
     fn write_rows(&self, py: Python<'_>) -> PyResult<()> {
         let Some(store) = &self.store else {
             return Ok(());
         };
-        let written = py.detach(|| store.put_rows(&self.sweep.rows()));
+        let written = py.detach(|| store.renew_rows(&self.sweep.rows()));
         written.map(drop).map_err(|error| raise(py, &error))
     }
 

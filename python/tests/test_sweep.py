@@ -128,6 +128,19 @@ def test_settings_are_a_table_unless_their_order_matters(scenario):
     assert text.endswith('[set]\n"link.air.rate" = "3 Mbit/s"\nduration = "2 s"\n')
 
 
+def test_changed_rows_remove_an_old_page(plan, scenario, tmp_path):
+    whyloss.sweep(plan, out=tmp_path)
+    for name in ["index.html", "sweep.json", "mine.html"]:
+        (tmp_path / name).write_text("of the rows before")
+    (tmp_path / ".whyloss-files").write_text("index.html\nsweep.json\n")
+    whyloss.sweep(plan, out=tmp_path)
+    assert (tmp_path / "index.html").exists()
+    whyloss.sweep(whyloss.Plan(scenario, {}, ["total.sent"]), out=tmp_path)
+    assert not (tmp_path / "index.html").exists()
+    assert not (tmp_path / "sweep.json").exists()
+    assert (tmp_path / "mine.html").exists()
+
+
 class Low:
     """Calls a gap wireless while the delay is in the lower part of its range."""
 

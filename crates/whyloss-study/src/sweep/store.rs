@@ -4,7 +4,7 @@ use std::fs::{self, File, TryLockError};
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
-use whyloss_sim::output::{Whole, create_below, lock_file};
+use whyloss_sim::output::{self, Whole, create_below, lock_file};
 
 use super::SweepError;
 use super::part::Part;
@@ -91,12 +91,32 @@ impl Store {
     /// # Errors
     /// Returns an error if the file cannot be written.
     pub fn put_rows(&self, rows: &Rows) -> Result<PathBuf, SweepError> {
-        let path = self.directory.join("rows.parquet");
-        let bytes = rows
-            .to_parquet()
-            .map_err(|source| SweepError::of_part(&path, source))?;
+        let (path, bytes) = self.rows(rows)?;
         write(&path, &bytes)?;
         Ok(path)
+    }
+
+    /// Writes all rows like [`Self::put_rows`]. If they have changed, removes the page, the figures
+    /// and the tables of the earlier rows.
+    ///
+    /// # Errors
+    /// Returns an error if the file cannot be written, or another one cannot be removed.
+    pub fn renew_rows(&self, rows: &Rows) -> Result<PathBuf, SweepError> {
+        let (path, bytes) = self.rows(rows)?;
+        if fs::read(&path).is_ok_and(|earlier| earlier == bytes) {
+            return Ok(path);
+        }
+        output::renew(&self.directory).map_err(|error| refuse(&error.path, error.source))?;
+        write(&path, &bytes)?;
+        Ok(path)
+    }
+
+    fn rows(&self, rows: &Rows) -> Result<(PathBuf, Vec<u8>), SweepError> {
+        let path = self.directory.join("rows.parquet");
+        match rows.to_parquet() {
+            Ok(bytes) => Ok((path, bytes)),
+            Err(source) => Err(SweepError::of_part(&path, source)),
+        }
     }
 }
 

@@ -432,6 +432,28 @@ fn a_store_keeps_the_files_of_the_user() {
     assert!(theirs.iter().chain(&folders).all(is_there));
 }
 
+#[test]
+fn changed_rows_remove_the_page_of_the_earlier_ones() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let store = Store::open(directory.path()).expect("free");
+    let mut sweep = Sweep::new(plan("metrics = [\"total.sent\"]\n")).expect("valid");
+    store.renew_rows(&sweep.rows()).expect("room");
+    for name in ["index.html", "sweep.json"] {
+        crate::report::write(directory.path(), name, "of no run").expect("room");
+    }
+    let notes = directory.path().join("notes.txt");
+    std::fs::write(&notes, "mine").expect("room");
+    let pages = || {
+        ["index.html", "sweep.json", "notes.txt", "rows.parquet"]
+            .map(|name| directory.path().join(name).exists())
+    };
+    store.renew_rows(&sweep.rows()).expect("room");
+    assert_eq!(pages(), [true; 4]);
+    run(&mut sweep, 1);
+    store.renew_rows(&sweep.rows()).expect("room");
+    assert_eq!(pages(), [false, false, true, true]);
+}
+
 /// Returns the scenario with a second flow.
 fn two_flows() -> String {
     format!(
