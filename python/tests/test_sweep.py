@@ -187,6 +187,21 @@ def test_own_classifiers_on_an_axis(tmp_path):
         )
 
 
+def test_an_edited_classifier_of_a_notebook_runs_again(tmp_path):
+    def rows(answer):
+        names = {"__name__": "__main__"}
+        exec(f"class Cell:\n    def on_gap(self, arrival, missing):\n        return {answer!r}\n", names)
+        scenario = whyloss.Scenario.from_toml(SCENARIO, "two.toml", own={"cell": names["Cell"]})
+        plan = whyloss.Plan(scenario, {"c": ("flow.video.classifier", ["cell"])}, ["total.mw"])
+        told = []
+        row = whyloss.sweep(plan, out=tmp_path, progress=lambda done, of: told.append(of))["total.mw"][0]
+        return row, max(told)
+
+    assert rows("congestion") == (1, 1)
+    assert rows("wireless") == (0, 1)
+    assert rows("wireless") == (0, 0)
+
+
 def test_progress_ends_once(plan, capsys):
     whyloss.sweep(plan, progress=True)
     told = capsys.readouterr().err

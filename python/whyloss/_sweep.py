@@ -120,7 +120,8 @@ def sweep(
     `progress`: True for a line on standard error, or a function to call with the numbers of runs done and to do.
     `every_s`: the longest time in s between writes of finished runs (local runs).
     `own`: your own classifiers by name, in addition to those of the plan's scenario. They are pickled for workers. A
-    sweep repeats runs with a class whose source or `version` has changed. An exception in a classifier ends the sweep.
+    sweep repeats runs with a class whose source or `version` has changed. Without a `version`, runs with closures that hold
+    values such as locks are always repeated. An exception in a classifier ends the sweep.
 
     Raises SweepError if a plan is invalid, and OSError if a part cannot be written; a run that fails has a row with `error`.
     """
