@@ -17,17 +17,23 @@ pub(crate) enum Numbers<'a> {
     U32(&'a [u32]),
     I32(&'a [i32]),
     U16(&'a [u16]),
-    /// The column is missing, and every row has this value.
+    /// The column or all its values are missing. Every row reads as 0.
     None,
 }
 
 impl<'a> Numbers<'a> {
     pub(crate) fn of(name: &str, array: &'a ArrayRef) -> PyResult<Self> {
-        if array.null_count() > 0 {
+        let is_empty = *array.data_type() == DataType::Null && !array.is_empty();
+        if is_empty || array.null_count() > 0 {
             return Err(PyValueError::new_err(format!(
                 "column `{name}` lacks values"
             )));
         }
+        Self::or_null(name, array)
+    }
+
+    /// Reads a column that may lack values, which the caller must not read.
+    pub(crate) fn or_null(name: &str, array: &'a ArrayRef) -> PyResult<Self> {
         Ok(match array.data_type() {
             DataType::Float64 => Self::Real(array.as_primitive::<Float64Type>().values()),
             DataType::UInt64 => Self::U64(array.as_primitive::<UInt64Type>().values()),
@@ -35,6 +41,7 @@ impl<'a> Numbers<'a> {
             DataType::UInt32 => Self::U32(array.as_primitive::<UInt32Type>().values()),
             DataType::Int32 => Self::I32(array.as_primitive::<Int32Type>().values()),
             DataType::UInt16 => Self::U16(array.as_primitive::<UInt16Type>().values()),
+            DataType::Null => Self::None,
             other => {
                 return Err(PyTypeError::new_err(format!(
                     "column `{name}` is of {other}, expected numbers of 32 or 64 bits, or unsigned ones of 16"

@@ -1,6 +1,6 @@
 //! Runs the bandwidth estimator for media over tables of reports.
 
-use arrow_array::Array as _;
+use arrow_array::{Array as _, ArrayRef};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use whyloss_rtc::{Ecn, Estimator, Fate, Report};
@@ -15,6 +15,8 @@ struct Reports<'a> {
     id: Numbers<'a>,
     departed: Numbers<'a>,
     arrived: Numbers<'a>,
+    /// The column of `arrived`, which shows the nulls.
+    received: &'a ArrayRef,
     size: Numbers<'a>,
     ecn: Numbers<'a>,
     rows: usize,
@@ -23,13 +25,15 @@ struct Reports<'a> {
 impl<'a> Reports<'a> {
     fn of(table: &'a Table) -> PyResult<Vec<Self>> {
         let times = table.arrays("time_s")?;
+        let arrived = table.arrays("received_s")?;
         let batch = |batch: usize| {
             let numbers = |name: &str| Numbers::of(name, table.arrays(name)?[batch]);
             Ok(Self {
                 time: numbers("time_s")?,
                 id: numbers("id")?,
                 departed: numbers("sent_s")?,
-                arrived: numbers("received_s")?,
+                arrived: Numbers::or_null("received_s", arrived[batch])?,
+                received: arrived[batch],
                 size: numbers("size_bytes")?,
                 ecn: if table.has("ecn") {
                     numbers("ecn")?
@@ -43,7 +47,13 @@ impl<'a> Reports<'a> {
     }
 
     fn report(&self, row: usize) -> Report {
-        let lost = matches!(&self.arrived, Numbers::Real(values) if values[row].is_nan());
+        let lost = match &self.arrived {
+            _ if self.received.is_null(row) => true,
+            Numbers::Real(values) => values[row].is_nan(),
+            // Arrow gives a column without any value no type.
+            Numbers::None => true,
+            _ => false,
+        };
         Report {
             id: self.id.whole(row),
             departed: shifted(self.departed.nanos(row)),

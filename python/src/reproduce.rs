@@ -30,11 +30,14 @@ pub(crate) fn reproduce(
             "no experiment is called `{id}`; `whyloss.experiments()` names them all"
         )));
     };
+    if seeds == Some(0) {
+        return Err(PyValueError::new_err("seeds is 0, expected at least 1"));
+    }
     let stop = AtomicBool::new(false);
     let outcome = interruptible(py, &stop, || {
         let context = Context::new(&Unwatched, &stop);
         let context = match seeds {
-            Some(seeds) => context.with_seeds(seeds.max(1)),
+            Some(seeds) => context.with_seeds(seeds),
             None => context.for_experiment(experiment),
         };
         (experiment.run)(&context)

@@ -3,6 +3,7 @@
 import math
 
 import polars
+import pyarrow
 import pytest
 
 import whyloss
@@ -44,6 +45,19 @@ def test_silence_halves_once():
     estimator.timeout(due)
     assert estimator.target_bps == target / 2
     assert estimator.timeout_s is None
+
+
+def test_a_packet_without_an_arrival_is_lost():
+    table = reports(range(60))
+    nulls = table.with_columns(polars.col("received_s").fill_nan(None))
+    assert nulls["received_s"].null_count() == 120
+    targets = [whyloss.BandwidthEstimator(300e3).feed(given)["target_bps"] for given in (table, nulls)]
+    assert list(targets[0]) == list(targets[1])
+    # A column without any value has no type in Arrow.
+    nan = table.with_columns(received_s=polars.lit(math.nan))
+    none = table.drop("received_s").to_arrow().append_column("received_s", pyarrow.nulls(len(table)))
+    targets = [whyloss.BandwidthEstimator(300e3).feed(given)["target_bps"] for given in (nan, none)]
+    assert list(targets[0]) == list(targets[1])
 
 
 def test_wrong_input_is_told():

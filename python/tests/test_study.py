@@ -16,6 +16,8 @@ def test_reproduce_gives_cells_and_claims():
     assert "cen-table-2" in whyloss.experiments()
     with pytest.raises(ValueError, match="no experiment is called `cen-table-0`"):
         whyloss.reproduce("cen-table-0")
+    with pytest.raises(ValueError, match="seeds is 0, expected at least 1"):
+        whyloss.reproduce("cen-table-2", seeds=0)
 
 
 def test_registry_names_everything():

@@ -99,6 +99,10 @@ def test_bad_plans_are_refused(plan, scenario, tmp_path):
     assert raised.value.message
     with pytest.raises(TypeError, match="expected a Ray address"):
         whyloss.sweep(plan, on=3)
+    with pytest.raises(TypeError, match=r"metrics is .*, expected a list"):
+        whyloss.Plan(scenario, {}, "total.sent")
+    with pytest.raises(TypeError, match="values of axis 'c' are 'zbs', expected"):
+        whyloss.Plan(scenario, {"c": ("flow.video.classifier", "zbs")}, ["total.sent"])
 
 
 @pytest.mark.parametrize(
@@ -170,6 +174,9 @@ def test_own_classifiers_on_an_axis(tmp_path):
     assert set(told) <= {0}
     row = next(row for row in rows if row["point"] == 2)
     assert whyloss.again(row, scenario)["flows"][0]["mw"] == row["flow.video.mw"]
+    (tmp_path / "two.toml").write_text(SCENARIO)
+    again = whyloss.again(row, tmp_path / "two.toml", own={"low": Low})
+    assert again["flows"][0]["mw"] == row["flow.video.mw"]
     # Other processes, which get the class pickled, give the same rows. A new version repeats the runs.
     import multiprocessing
 

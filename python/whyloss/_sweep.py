@@ -51,16 +51,24 @@ class Plan:
         draws: Mapping[str, Value] | None = None,
     ) -> None:
         """Write the plan."""
+        if isinstance(metrics, str):
+            raise TypeError(f"metrics is {metrics!r}, expected a list, such as [{metrics!r}]")
         top: dict[str, Value] = {"seeds": seeds, "first_seed": first_seed, "metrics": list(metrics)}
         text = _toml.table(top) + _settings(scenario.sets)
         for section, entries in (("until", until), ("draws", draws)):
             if entries is not None:
                 text += f"[{section}]\n{_toml.table(entries)}"
         for name, axis in axes.items():
-            entry = axis if isinstance(axis, Mapping) else {"key": axis[0], "values": list(axis[1])}
+            entry = axis if isinstance(axis, Mapping) else {"key": axis[0], "values": _values(name, axis[1])}
             text += "[[axis]]\n" + _toml.table({"name": name, **entry})
         self.text = text
         self.scenario = scenario
+
+
+def _values(name: str, values: Sequence[Value]) -> list[Value]:
+    if isinstance(values, str):
+        raise TypeError(f"values of axis {name!r} are {values!r}, expected a list, such as [{values!r}]")
+    return list(values)
 
 
 def _settings(sets: Sequence[tuple[str, str]]) -> str:
@@ -167,13 +175,22 @@ def _complete(
     return engine.rows()
 
 
-def again(row: Mapping[str, Any], scenario: Scenario | str | PathLike[str], *, trace: bool = False) -> Results:
+def again(
+    row: Mapping[str, Any],
+    scenario: Scenario | str | PathLike[str],
+    *,
+    trace: bool = False,
+    own: Own | None = None,
+) -> Results:
     """Repeat the run that gave this row. `scenario` is the plan's scenario or its file.
 
     The row needs only `set` and `seed`.
+
+    `own`: your own classifiers by name, as for `sweep`, in addition to those of the scenario.
     """
+    known: Own = scenario.own if isinstance(scenario, Scenario) else {}
     text, file = (scenario.text, scenario.file) if isinstance(scenario, Scenario) else _read(scenario)
-    made = Scenario.from_toml(text, file, own=scenario.own if isinstance(scenario, Scenario) else None)
+    made = Scenario.from_toml(text, file, own={**known, **(own or {})})
     made._read([(key, value) for key, value in json.loads(row["set"])])
     return made.run(int(row["seed"]), trace=trace)
 

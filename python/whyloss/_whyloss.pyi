@@ -241,7 +241,7 @@ class BandwidthEstimator:
         """Process n more reports. Return `time_s`, `target_bps` and `queue_s` after each time.
 
         `reports`: columns `time_s` (s, the arrival of the report; rows of one time are one batch), `id` (counts packets in
-        sending order), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN if lost), `size_bytes`, and
+        sending order), `sent_s` (s, sender's clock), `received_s` (s, receiver's clock, NaN or null if lost), `size_bytes`, and
         optionally `ecn` (0 to 3, as in RFC 8888).
         """
 
