@@ -364,10 +364,14 @@ impl<C: ReceiverClassifier> LossTracker<C> {
     fn insert(&mut self, place: usize, hole: Hole, lost: &mut impl FnMut(Loss)) {
         let mut place = place;
         if self.waiting == HOLES {
+            // A hole before all others is the oldest itself.
+            let Some(before) = place.checked_sub(1) else {
+                return lost(hole.loss);
+            };
             lost(self.holes[0].loss);
             self.holes.copy_within(1.., 0);
             self.waiting -= 1;
-            place = place.saturating_sub(1);
+            place = before;
         }
         self.holes.copy_within(place..self.waiting, place + 1);
         self.holes[place] = hole;

@@ -169,6 +169,17 @@ fn with_too_many_holes_the_oldest_counts() {
     assert_eq!(lost[0], (1, 1));
 }
 
+#[test]
+fn a_split_of_the_oldest_hole_gives_up_its_older_half() {
+    let mut tracker = LossTracker::rtp(Unaware).wait_for_packets(1000);
+    let mut numbers = Vec::from([1, 5]);
+    numbers.extend((0..HOLES as u64 - 1).map(|k| 7 + 2 * k));
+    numbers.push(3);
+    let result = feed(&mut tracker, &numbers);
+    assert!(result[..HOLES + 1].iter().all(|(_, lost)| lost.is_empty()));
+    assert_eq!(result[HOLES + 1], (Seen::Late, Vec::from([(2, 1)])));
+}
+
 proptest! {
     /// For arrivals in any order within the way back, each number is reported once as new, late or
     /// lost. The others were overtaken in time.
