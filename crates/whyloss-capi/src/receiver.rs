@@ -232,12 +232,13 @@ pub unsafe extern "C" fn whyloss_receiver_on_packet(
     count: *mut usize,
     seen: *mut Packet,
 ) -> Status {
+    // SAFETY: `count` is null or points to memory for the result.
+    let zeroed = unsafe { held::output(count, 0) };
     let act = |live: &mut Live| {
         // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
         held::checked(seen)?;
-        // SAFETY: `count` is null or points to memory for the result.
-        unsafe { held::output(count, 0)? };
+        zeroed?;
         // SAFETY: `packet` is null or points to a packet that outlives the call.
         let packet = unsafe { held::input(packet)? };
         let sent = Time::from_nanos(packet.sent_ns);
@@ -277,11 +278,12 @@ pub unsafe extern "C" fn whyloss_receiver_on_timeout(
     room: usize,
     count: *mut usize,
 ) -> Status {
+    // SAFETY: `count` is null or points to memory for the result.
+    let zeroed = unsafe { held::output(count, 0) };
     let act = |live: &mut Live| {
         // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: `count` is null or points to memory for the result.
-        unsafe { held::output(count, 0)? };
+        zeroed?;
         let now = Time::from_nanos(now_ns);
         live.0.on_timeout(now, |loss| told.tell(loss));
         // SAFETY: `count` is null or points to memory for the result.
@@ -306,11 +308,12 @@ pub unsafe extern "C" fn whyloss_receiver_finish(
     room: usize,
     count: *mut usize,
 ) -> Status {
+    // SAFETY: `count` is null or points to memory for the result.
+    let zeroed = unsafe { held::output(count, 0) };
     let act = |live: &mut Live| {
         // SAFETY: `losses` is null or points to memory for `room` losses.
         let mut told = unsafe { Told::new(losses, room)? };
-        // SAFETY: `count` is null or points to memory for the result.
-        unsafe { held::output(count, 0)? };
+        zeroed?;
         let last = if last.is_null() {
             None
         } else {
