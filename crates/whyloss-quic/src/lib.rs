@@ -37,7 +37,7 @@
 //! | acknowledged packets | send time and size | also their numbers |
 //! | lost packets | send time of the last, bytes of all | each, by number |
 //! | number of losses | – (several if they exceed a packet's bytes) | yes |
-//! | pure ACKs | only when sent | when sent |
+//! | pure ACKs | only when sent | only when lost, without bytes |
 //! | MTU probes | only when acknowledged | when sent |
 //! | spurious losses | – | yes |
 //! | whether the window limits the sender | – (inferred from bytes in flight) | yes |
@@ -154,5 +154,32 @@ impl Clock {
     #[inline]
     fn time(self, then: Instant) -> Time {
         then.saturating_duration_since(self.epoch).into()
+    }
+
+    /// Returns when a packet left; `None` if it left before the epoch. Such a packet took another
+    /// path, so its round trip and loss say nothing about this one.
+    #[inline]
+    fn departure(self, sent: Instant) -> Option<Time> {
+        sent.checked_duration_since(self.epoch).map(Time::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "only the epoch: all else is virtual time"
+    )]
+    fn packets_of_an_old_path_have_no_departure() {
+        let epoch = Instant::now() + Duration::from_secs(1);
+        let clock = Clock::new(epoch);
+        let after = |ms| epoch + Duration::from_millis(ms);
+        assert_eq!(clock.departure(epoch), Some(Time::ZERO));
+        assert_eq!(clock.departure(after(5)), Some(clock.time(after(5))));
+        assert_eq!(clock.departure(epoch - Duration::from_millis(1)), None);
     }
 }

@@ -63,8 +63,10 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         _app_limited: bool,
         _rtt: &RttEstimator,
     ) {
-        let (now, left) = (self.clock.now(now), self.clock.time(sent));
-        self.connection.on_acked(now, left, bytes, pn);
+        let now = self.clock.now(now);
+        if let Some(left) = self.clock.departure(sent) {
+            self.connection.on_acked(now, left, bytes, pn);
+        }
     }
 
     fn on_end_acks(
@@ -93,7 +95,9 @@ impl<S: SenderClassifier + Clone + Debug + Send + Sync + 'static> Controller for
         _largest_lost_pn: u64,
     ) {
         self.now = self.clock.now(now);
-        let left = self.clock.time(sent);
+        let Some(left) = self.clock.departure(sent) else {
+            return;
+        };
         if is_ecn && !is_persistent_congestion {
             return self.connection.on_marked(self.now, left);
         }

@@ -53,8 +53,10 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         _app_limited: bool,
         _rtt: &RttEstimator,
     ) {
-        let (now, left) = (self.clock.now(now), self.clock.time(sent));
-        self.connection.on_acked_at(now, left, bytes);
+        let now = self.clock.now(now);
+        if let Some(left) = self.clock.departure(sent) {
+            self.connection.on_acked_at(now, left, bytes);
+        }
     }
 
     fn on_end_acks(
@@ -76,7 +78,10 @@ impl<S: SenderClassifier + Clone + Send + Sync + 'static> Controller for QuinnCo
         is_persistent_congestion: bool,
         lost_bytes: u64,
     ) {
-        let (now, left) = (self.clock.now(now), self.clock.time(sent));
+        let now = self.clock.now(now);
+        let Some(left) = self.clock.departure(sent) else {
+            return;
+        };
         if lost_bytes == 0 && !is_persistent_congestion {
             return self.connection.on_marked(now, left);
         }

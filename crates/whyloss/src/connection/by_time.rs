@@ -111,6 +111,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
 
     /// Marks packet `number` of `bytes` bytes as lost, before the congestion event.
     pub fn on_packet_lost(&mut self, number: u64, bytes: u64) {
+        self.forget_old_losses();
         let first = self.ledger.lost(number, bytes);
         self.recovery.first = self.recovery.first.or(first);
         self.recovery.lost += u32::from(first.is_some());
@@ -127,6 +128,7 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
     /// Reports the congestion event of losses and returns its verdict. The last lost packet left at
     /// `left`. Returns `None` if the losses belong to a recovery that has begun already.
     pub fn on_lost(&mut self, now: Time, left: Time, persistent: bool) -> Option<Verdict> {
+        self.forget_old_losses();
         let first = self.recovery.first.take();
         let lost = core::mem::take(&mut self.recovery.lost);
         if self.belongs(left) && !persistent {
@@ -163,6 +165,16 @@ impl<S: SenderClassifier, C: Controller> Connection<S, C> {
         self.control.on_mark(&mark);
         let hold = self.recovery.hold.filter(|_| belongs);
         self.begin_recovery(now, true, hold);
+    }
+
+    /// Forgets lost packets that the edge has passed: a stack reports no congestion event for losses
+    /// of an old path (noq).
+    fn forget_old_losses(&mut self) {
+        let edge = self.ledger.edge();
+        if self.recovery.first.is_some_and(|first| first.offset < edge) {
+            self.recovery.first = None;
+            self.recovery.lost = 0;
+        }
     }
 
     /// Returns whether a packet that left at `left` belongs to the last recovery.

@@ -296,20 +296,19 @@ impl Ledger {
         }
     }
 
-    /// Marks packet `number` of `bytes` bytes as lost. After a migration, stacks also report packets
-    /// of the old path, which no entry holds.
+    /// Marks packet `number` of `bytes` bytes as lost. Stacks also report packets that no entry
+    /// holds: those of an old path after a migration, and pure ACKs, without bytes.
     pub(super) fn lost(&mut self, number: u64, bytes: u64) -> Option<FirstLost> {
         let holds = |&index: &usize| {
             let entry = &self.entries[index];
             entry.last >= number && entry.open() > 0
         };
         let rising = Some(self.holding(number)).filter(|&index| {
-            // The numbers below the oldest entry's are unknown, so it holds its own alone.
             let entry = self.entries.get(index);
-            entry.is_some_and(|entry| index > self.mixed || entry.last == number)
+            entry.is_some_and(|entry| entry.last == number)
         });
         let index = (0..self.mixed).chain(rising).find(holds)?;
-        Some(self.lose(index, bytes))
+        (bytes > 0).then(|| self.lose(index, bytes))
     }
 
     /// Marks the packet that [`find`](Self::find) found as lost.
@@ -326,35 +325,34 @@ impl Ledger {
         entry.first()
     }
 
-    /// Marks `bytes` as lost, in packets of at most `mtu`. The last of them left at `left`.
+    /// Marks `bytes` as lost, in packets of at most `mtu`. The last of them left at `left`. All
+    /// earlier open packets are settled, but those that left last are the lost ones. The others
+    /// carried only acknowledgements, or the stack did not report their acknowledgement.
     pub(super) fn lost_until(&mut self, left: Time, bytes: u64, mtu: u64) -> Option<FirstLost> {
-        let at = self.at(left);
+        let Range { start, end } = self.at(left);
+        let before: u64 = self.entries.range(..start).map(Entry::open).sum();
+        let mut rest = bytes.saturating_sub(before).max(1);
         let mut first = None;
-        let mut rest = bytes;
-        for entry in self.entries.range_mut(..at.start) {
-            let open = entry.open();
-            if open > 0 {
-                // For a single packet, only the last entry counts; earlier open entries do not
-                // matter.
-                if bytes > mtu {
-                    first = first.or(Some(entry.first()));
-                }
-                entry.lost += open;
-                entry.untold += open;
-                self.open -= open;
-                rest = rest.saturating_sub(open);
-            }
-        }
-        rest = rest.max(1);
-        for entry in self.entries.range_mut(at) {
-            let open = entry.open();
+        let mut earlier = bytes;
+        for index in start..end {
+            let open = self.entries[index].open();
             if rest > 0 && open > 0 {
                 let taken = open.min(rest.max(mtu));
-                first = first.or(Some(entry.first()));
-                entry.lost += taken;
-                entry.untold += taken;
-                self.open -= taken;
+                first = first.or(Some(self.lose(index, taken)));
                 rest = rest.saturating_sub(taken);
+                earlier = earlier.saturating_sub(taken);
+            }
+        }
+        // For a single packet, only the last entry counts.
+        let mut earlier = if bytes > mtu { earlier } else { 0 };
+        for index in (0..start).rev() {
+            let open = self.entries[index].open();
+            if open > 0 {
+                let lost = self.lose(index, open);
+                if earlier > 0 {
+                    first = Some(lost);
+                }
+                earlier = earlier.saturating_sub(open);
             }
         }
         first
@@ -411,8 +409,12 @@ impl Ledger {
             if entry.batch == self.batch {
                 sacked -= entry.fresh;
             }
-            if self.meter.is_some() {
-                self.snapshots.pop_front();
+            if let Some(meter) = &mut self.meter
+                && let Some(mut snapshot) = self.snapshots.pop_front()
+                && entry.untold > 0
+            {
+                // The packets of an old path, whose losses caused no congestion event.
+                meter.on_spared_loss(&mut snapshot.split(entry.untold as u32));
             }
         }
         self.batch += 1;

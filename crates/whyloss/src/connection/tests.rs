@@ -390,6 +390,77 @@ fn a_packet_of_another_path_is_not_lost() {
     }
 }
 
+/// After a NAT rebinding, noq reports the losses of the old path without a congestion event. A later
+/// loss begins with its own packet, so the window is cut as if nothing had come before.
+#[test]
+fn losses_of_an_old_path_leave_the_next_loss_alone() {
+    let after = |rebinding: bool| {
+        let (mut stack, heard) = recorded(true);
+        stack.send(ms(0), 10);
+        if rebinding {
+            stack.send(ms(1), 10);
+        }
+        stack.ack(ms(100), &[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+        let (mut next, now) = (stack.left.len() as u64, 200);
+        stack.send(ms(now), 10);
+        if rebinding {
+            (10..20).for_each(|number| stack.adapter.on_packet_lost(number, MTU));
+        }
+        let all: Vec<u64> = (next..next + 10).collect();
+        stack.ack(ms(now + 100), &all);
+        next += 10;
+        stack.send(ms(now + 200), 10);
+        stack.ack(ms(now + 300), &[next + 1, next + 2, next + 3]);
+        stack.lose(ms(now + 300), &[next], false);
+        losses(&heard)[0]
+    };
+    let (plain, rebound) = (after(false), after(true));
+    assert_eq!(rebound.in_flight, 10 * MTU);
+    assert_eq!(
+        (rebound.in_flight, rebound.detection),
+        (plain.in_flight, plain.detection)
+    );
+}
+
+/// noq reports lost packets that carried only acknowledgements, whose sending it did not report.
+#[test]
+fn a_number_between_those_sent_is_unknown() {
+    let mut adapter = adapter(Unaware);
+    for number in [0, 1, 2, 4, 5] {
+        adapter.on_sent(ms(number), MTU, number);
+    }
+    adapter.on_packet_lost(3, MTU);
+    adapter.on_packet_lost(4, 0);
+    assert_eq!(adapter.in_flight(), 5 * MTU);
+    assert!(adapter.recovery.first.is_none() && adapter.recovery.lost == 0);
+}
+
+/// quinn reports the sending of packets that carry only acknowledgements, and nothing else of them.
+/// They are none of the lost packets, although they left earlier.
+#[test]
+fn acknowledgements_alone_are_not_lost_with_later_packets() {
+    let in_flight = |acks: u64| {
+        let (mut stack, heard) = recorded(false);
+        stack.send(ms(0), 10);
+        let all: Vec<u64> = (0..10).collect();
+        stack.ack(ms(100), &all);
+        for ack in 0..acks {
+            stack.adapter.on_sent(ms(200 + ack), 40, 10 + ack);
+            stack.left.push(ms(200 + ack));
+        }
+        let next = 10 + acks;
+        for number in 0..10 {
+            stack.send(ms(500 + number), 1);
+        }
+        let arrived: Vec<u64> = (next + 2..next + 10).collect();
+        stack.ack(ms(700), &arrived);
+        stack.lose(ms(700), &[next, next + 1], false);
+        (losses(&heard)[0].in_flight, stack.adapter.in_flight())
+    };
+    assert_eq!(in_flight(0), (10 * MTU, 0));
+    assert_eq!(in_flight(200), (10 * MTU, 0));
+}
+
 /// Packets that carry only acknowledgements are never acknowledged, but do not hold back the edge
 /// forever.
 #[test]
