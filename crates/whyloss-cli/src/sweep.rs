@@ -45,7 +45,7 @@ pub(crate) struct SweepArgs {
     /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
-    /// Save finished runs at least this often; a killed sweep loses no more work than this.
+    /// Save finished runs at least this often; a killed sweep loses only later ones.
     #[arg(long, value_name = "DURATION", value_parser = duration, default_value = "10s")]
     every: Duration,
     /// Serve the HTML page on localhost while the sweep runs, and print its address.

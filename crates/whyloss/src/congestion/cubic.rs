@@ -121,13 +121,11 @@ impl Cubic {
     #[cold]
     #[inline(never)]
     fn begin_to_avoid_congestion(&mut self, now: Time, acked: u64) {
-        let epoch = match self.curve.paused.take() {
-            Some(t) => now - t,
-            None => {
-                self.begin_epoch();
-                now
-            }
-        };
+        let paused = self.curve.paused.take();
+        if paused.is_none() {
+            self.begin_epoch();
+        }
+        let epoch = now - paused.unwrap_or(Duration::ZERO);
         self.curve.epoch = Some(epoch);
         self.avoid_congestion(epoch, now, acked);
     }
