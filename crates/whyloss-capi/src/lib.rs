@@ -14,9 +14,9 @@
 //! - `whyloss_scheme_init` allocates the scheme's ledger, and `whyloss_media_init` 40 KiB of
 //!   tables; `whyloss_…_drop` frees them. No other function allocates, and receivers never do.
 //! - Every function returns a [`Status`]. With a status other than `OK`, it has set counts to 0 and
-//!   changed nothing else, unless its description says otherwise. Null pointers, uninitialised or dropped objects, and
-//!   events out of order are errors. An object's memory must be zero before `init`, so that a call
-//!   before `init` is detected.
+//!   changed nothing else, unless its description says otherwise. Null pointers, uninitialised or
+//!   dropped objects, and events out of order are errors. An object's memory must be zero before
+//!   `init`, so that a call before `init` is detected.
 //! - A pointer must be null, or point to aligned memory for the object, the array or the text that
 //!   the description names. Until the call returns, only the call may use this memory.
 //! - An object serves one thread at a time. Distinct objects share nothing.
