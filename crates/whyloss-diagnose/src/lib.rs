@@ -75,8 +75,8 @@ use packet::Skipped;
 /// The limits of a diagnosis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// The number of connections followed at a time; 10,000 by default. If there are more, the
-    /// longest-idle connections are closed.
+    /// The maximum number of connections followed at a time; 10,000 by default. If more are
+    /// open at a time, those idle the longest count as closed.
     pub connections: usize,
     /// The number of flows kept, those with the most losses; 10,000 by default.
     pub flows: usize,

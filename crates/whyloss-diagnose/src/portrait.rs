@@ -28,7 +28,7 @@ pub struct Portrait {
     pub buffer_ms: Option<f64>,
     /// The buffer in bytes: [`Self::buffer_ms`] at the rate [`Self::full_mbps`].
     pub buffer_bytes: Option<f64>,
-    /// The median queueing delay at losses by the link, in ms.
+    /// The median queueing delay at wireless losses, in ms.
     pub wireless_at_ms: Option<f64>,
     /// The mean number of packets that the link loses in a row.
     pub wireless_run: Option<f64>,

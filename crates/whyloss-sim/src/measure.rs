@@ -51,7 +51,7 @@ impl Window {
     }
 }
 
-/// Holds the counts of one run.
+/// The results of one run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurement {
     /// The length of the measurement window.

@@ -30,5 +30,5 @@ impl Memo {
     }
 }
 
-/// Holds one scenario's finished replications, ordered by seed.
+/// The finished replications of one scenario or other item, ordered by seed.
 pub type Replications<T> = Vec<Arc<T>>;

@@ -46,8 +46,10 @@ pub struct Packet {
     pub piece: Piece,
 }
 
-/// Returns the bytes of the RTP header, the extension and the piece header around the video of a
-/// packet.
+/// Returns the size of a packet's headers in bytes: the RTP header and the piece header.
+///
+/// `transport` adds the extension with the transport-wide number; `repair` adds the number of the
+/// lost packet.
 pub const fn overhead(transport: bool, repair: bool) -> u32 {
     12 + if transport { 8 } else { 0 } + if repair { 2 } else { 0 } + 8
 }

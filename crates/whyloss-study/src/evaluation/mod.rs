@@ -35,7 +35,7 @@ pub struct Setting {
     pub carrier: Carrier,
     /// The number of runs (seeds) of each case.
     pub seeds: u64,
-    /// Whether to run two cases of each criterion, with CUBIC as the only peer.
+    /// Whether to run only the first two cases of each criterion, and to compare only with CUBIC.
     pub quick: bool,
 }
 

@@ -267,7 +267,7 @@ impl Verdict {
 /// One entry of [`Page::statements`].
 #[derive(Clone, Copy, Debug)]
 pub struct Statement<'a> {
-    /// The mark of the entry.
+    /// The verdict, which sets the colour of the entry.
     pub verdict: Verdict,
     /// The verdict in words, such as `✓ holds`.
     pub label: &'a str,

@@ -33,7 +33,7 @@ pub const LONGEST_DELAY: Duration = Duration::from_secs(3_600);
 pub const MOST_IN_FLIGHT: u64 = 4_000_000_000;
 /// The maximum number of packets that may wait at a link.
 pub const MOST_WAITING: u32 = 10_000_000;
-/// The largest packet that IP carries, in bytes with its headers.
+/// The maximum size of an IPv4 packet in bytes, headers included.
 pub const LARGEST_PACKET: u32 = 65_535;
 /// The shortest section of a packet that a checksum may cover, in bytes: the headers of IPv4 and
 /// UDP (20 and 8 bytes), which identify the packet's flow.
