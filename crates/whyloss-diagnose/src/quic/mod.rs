@@ -8,7 +8,7 @@
 //! | `transport:packet_sent`, `quic:packet_sent` | number, size and time of sent packets |
 //! | `transport:packet_received`, `quic:packet_received` | numbers of received packets, and the acknowledgements in them |
 //! | `recovery:packet_lost`, `quic:packet_lost` | the packets that the endpoint declared lost |
-//! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | the congestion window; acknowledgements if there are no frames |
+//! | `recovery:metrics_updated`, `quic:recovery_metrics_updated` | window; without frames, ACKs |
 //! | `connectivity:connection_started`, `quic:connection_started` | addresses |
 //!
 //! Only packets of 0-RTT and 1-RTT count. Those of the handshake are few and have separate number

@@ -57,8 +57,8 @@ fn a_handshake_is_no_part_of_a_transfer() {
         10,
     );
     let (least, most) = (turns.times.min_ms(), turns.times.max_ms());
-    assert!((least.unwrap() - 32.0).abs() < 0.1, "{turns:?}");
-    assert!((most.unwrap() - 84.32).abs() < 0.1, "{turns:?}");
+    assert!((least.expect("a time") - 32.0).abs() < 0.1, "{turns:?}");
+    assert!((most.expect("a time") - 84.32).abs() < 0.1, "{turns:?}");
     // The others follow each other every 52.32 ms, from 104.64 ms on.
     assert_eq!((turns.times.count(), turns.unfinished), (190, 1));
 }
@@ -74,8 +74,8 @@ fn transfers_follow_one_another() {
     );
     assert_eq!((turns.times.count(), turns.unfinished), (8, 1));
     let (least, most) = (turns.times.min_ms(), turns.times.max_ms());
-    assert!((least.unwrap() - 1220.0).abs() < 0.1, "{turns:?}");
-    assert!((most.unwrap() - 1220.0).abs() < 0.1, "{turns:?}");
+    assert!((least.expect("a time") - 1220.0).abs() < 0.1, "{turns:?}");
+    assert!((most.expect("a time") - 1220.0).abs() < 0.1, "{turns:?}");
 }
 
 /// An M/D/1 queue: at half the load, the mean time is 1.5 times that of a transfer alone, plus the
