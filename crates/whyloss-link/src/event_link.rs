@@ -60,7 +60,8 @@ pub struct EventLink {
     handovers: Vec<Handover>,
     /// The streams from which the channels of later handovers draw, and the link's index.
     streams: (Streams, u64),
-    /// When the packet in transmission has left and the next one may begin.
+    /// When the packet in transmission has left and the next one may begin; with a trace, the time
+    /// of the next opportunity.
     busy_until: Time,
     /// The packets lost without being sent, in the order of their losses, and whether the queue was
     /// full.
@@ -125,6 +126,7 @@ impl EventLink {
     pub fn is_needed(spec: &LinkSpec) -> bool {
         spec.arq.is_some()
             || spec.rates.is_some()
+            || (spec.trace.is_some() && !spec.delay_changes.is_empty())
             || spec.jitter.is_some()
             || spec.bursts.is_some()
             || !spec.handovers.is_empty()
@@ -145,12 +147,13 @@ impl EventLink {
                 .all(|handover| handover.channel.is_none());
         let in_order = spec.arq.is_none_or(|arq| arq.in_order)
             && spec.jitter.is_none_or(|jitter| jitter.in_order);
+        let pace = Pace::new(spec, streams, index);
         Self {
             limit: spec.queue.limit,
-            early: Early::new(&spec.queue.discipline, spec.rate, spec.delay, random),
+            early: Early::new(&spec.queue.discipline, pace.rate(), spec.delay, random),
             turns: Turns::new(&spec.queue.discipline),
             server: Server {
-                pace: Pace::new(spec, streams, index),
+                pace,
                 delay: spec.delay.max(Duration::ZERO),
                 delay_changes: spec.delay_changes.iter().rev().copied().collect(),
                 arq: spec.arq.unwrap_or(ArqSpec {
@@ -227,8 +230,12 @@ impl EventLink {
                 }
             }
         }
+        if self.busy_until <= now {
+            self.busy_until = self.server.pace.ready(now);
+        }
         let idle = self.busy_until <= now;
-        let room = idle || self.has_room(size);
+        // A packet that finds the link idle does not wait, except for an opportunity.
+        let room = (idle && !self.server.pace.is_traced()) || self.has_room(size);
         let (packets, bytes) = (self.turns.len() as u64, self.turns.bytes());
         let verdict = self.early.as_mut().map_or(Verdict::Admit, |early| {
             // Retries and access times are not included, because their number is unknown.
@@ -238,9 +245,6 @@ impl EventLink {
         let marked = verdict == Verdict::Mark && ecn.is_capable();
         let refused = verdict != Verdict::Admit && !marked;
         let congestion = Fate::Lost(Cause::Congestion, now);
-        if idle {
-            self.busy_until = now;
-        }
         if refused || (!room && !self.turns.makes_room()) {
             self.lost.push_back((ticket, congestion, !room));
             return;
@@ -276,12 +280,13 @@ impl EventLink {
             && self.turns.len() == 0
             && self.lost.is_empty()
             && self.begun.is_none()
-            && self.under_way.front().is_none_or(|first| first.0 > now);
+            && self.under_way.front().is_none_or(|first| first.0 > now)
+            && self.server.pace.ready(now) <= now;
         if !sends_now || !self.turns.pass(size) {
             return None;
         }
         let sent = self.server.serve(now, size);
-        self.busy_until = sent.departure;
+        self.busy_until = self.server.pace.ready(sent.departure);
         if sent.harm == Harm::Lost {
             self.track(ticket, false, &sent);
             return Some(Fate::Held);
@@ -418,11 +423,11 @@ impl EventLink {
             } else if self.bursts.is_some() && !self.accessed {
                 self.accessed = true;
                 let access = self.bursts.map_or(Duration::ZERO, |bursts| bursts.access);
-                self.busy_until = turn.later(access);
+                self.busy_until = self.server.pace.ready(turn.later(access));
             } else if let Some(bursts) = self.bursts {
                 self.send_burst(turn, &bursts);
             } else if let Some((packet, sent)) = self.send(turn, turn) {
-                self.busy_until = sent.departure;
+                self.busy_until = self.server.pace.ready(sent.departure);
                 if self.tells_at_turns && sent.harm != Harm::Lost {
                     let fate = self.server.fate(&sent);
                     let marked = if packet.marked { MARKED } else { 0 };
@@ -483,7 +488,7 @@ impl EventLink {
             burst.push((packet, sent));
         }
         self.accessed = false;
-        self.busy_until = free;
+        self.busy_until = self.server.pace.ready(free);
         for (packet, mut sent) in burst {
             // All packets of a burst are delivered at its end.
             if sent.harm != Harm::Lost {
@@ -547,7 +552,8 @@ impl EventLink {
         if !handover.in_order {
             self.server.last_in_order = Time::ZERO;
         }
-        self.busy_until = self.busy_until.max(handover.at + handover.pause);
+        let free = self.busy_until.max(handover.at + handover.pause);
+        self.busy_until = self.server.pace.ready(free);
         self.accessed = false;
     }
 

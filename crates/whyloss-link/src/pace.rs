@@ -79,6 +79,16 @@ impl Pace {
         matches!(self.varies.as_deref(), Some(Varying::Traced(_)))
     }
 
+    /// Returns the first time, not before `free`, at which a packet may begin: with a trace, that of
+    /// an opportunity.
+    #[inline]
+    pub(crate) fn ready(&self, free: Time) -> Time {
+        match self.varies.as_deref() {
+            Some(Varying::Traced(replay)) => replay.ready(free),
+            _ => free,
+        }
+    }
+
     /// Sends a packet of `size` bytes that may begin at `free`. Returns the departure times of its
     /// first and last bit. Times must not decrease.
     #[inline]

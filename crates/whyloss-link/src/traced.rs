@@ -125,12 +125,26 @@ impl Replay {
         }
     }
 
+    /// Returns the index of the first opportunity, not before `free`, that has bytes left.
+    fn next(&self, free: Time) -> u64 {
+        if self.left > 0 && self.opportunities.at(self.current) >= free {
+            return self.current;
+        }
+        let next = self.current + u64::from(self.left == 0);
+        next.max(self.opportunities.first_from(free))
+    }
+
+    /// Returns the time of the first opportunity, not before `free`, that has bytes left.
+    pub(crate) fn ready(&self, free: Time) -> Time {
+        self.opportunities.at(self.next(free))
+    }
+
     /// Uses the opportunities not before `free` for a packet. Returns the departure times of its
     /// first and last byte.
     pub(crate) fn send(&mut self, free: Time, size: u32) -> (Time, Time) {
-        if self.left == 0 || self.opportunities.at(self.current) < free {
-            let next = self.current + u64::from(self.left == 0);
-            self.current = next.max(self.opportunities.first_from(free));
+        let next = self.next(free);
+        if next != self.current {
+            self.current = next;
             self.left = OPPORTUNITY;
         }
         let start = self.opportunities.at(self.current);

@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use whyloss::Rate;
 
 use super::*;
+use crate::Opportunities;
 use crate::jitter::{JitterLaw, JitterSpec};
 use crate::link::Link;
 use crate::markov::MarkovRates;
@@ -94,15 +95,23 @@ fn pie_sees_the_whole_backlog() {
 /// due.
 #[test]
 fn what_is_told_at_turns_is_what_is_told_later() {
-    let spec = LinkSpec {
-        channel: ChannelSpec::Bernoulli { loss: 0.05 },
-        ..managed(Discipline::Codel(CodelSpec::default()))
-    };
-    assert!(EventLink::knows_at_turns(&spec));
+    let traces = [None, Some(traced(&[1, 1, 2, 0, 0, 6, 1]))];
+    for trace in traces {
+        let spec = LinkSpec {
+            channel: ChannelSpec::Bernoulli { loss: 0.05 },
+            trace,
+            ..managed(Discipline::Codel(CodelSpec::default()))
+        };
+        told_at_turns(&spec);
+    }
+}
+
+fn told_at_turns(spec: &LinkSpec) {
+    assert!(EventLink::knows_at_turns(spec));
     // More than the link carries for two seconds, then less.
     let offers: Vec<_> = (0..4_000).map(|i| (i * (800 + i / 4), 1_000)).collect();
-    let later = fates(&mut EventLink::new(&spec, Streams::new(1), 0), &offers);
-    let mut link = EventLink::new(&spec, Streams::new(1), 0);
+    let later = fates(&mut EventLink::new(spec, Streams::new(1), 0), &offers);
+    let mut link = EventLink::new(spec, Streams::new(1), 0);
     link.tell_at_turns();
     let mut told = vec![Fate::Held; offers.len()];
     drive(
@@ -110,14 +119,12 @@ fn what_is_told_at_turns_is_what_is_told_later() {
         offers.iter().map(offer),
         |_, now, ticket, fate| {
             let arrival = now + Duration::from_millis(1) + spec.delay;
-            assert!(
-                [
-                    Fate::Delivered(arrival),
-                    Fate::Lost(Cause::Wireless, now),
-                    Fate::Lost(Cause::Congestion, now)
-                ]
-                .contains(&fate)
-            );
+            match fate {
+                Fate::Delivered(at) if spec.trace.is_some() => assert!(at >= now + spec.delay),
+                Fate::Delivered(at) => assert_eq!(at, arrival),
+                Fate::Lost(_, at) => assert_eq!(at, now),
+                Fate::Damaged(..) | Fate::Held => panic!("{fate:?}"),
+            }
             told[ticket as usize] = fate;
         },
     );
@@ -147,6 +154,16 @@ fn who_asks_late_is_told_of_everybody() {
     assert_eq!(link.poll(micros(1_000_000)), None);
 }
 
+/// Returns a trace with these gaps between opportunities, in milliseconds, and one more.
+fn traced(gaps: &[u32]) -> Opportunities {
+    let mut at = 0;
+    let times = gaps.iter().chain([&1]).map(|gap| {
+        at += gap;
+        at.to_string()
+    });
+    Opportunities::parse(&times.collect::<Vec<_>>().join("\n")).expect("ascending times")
+}
+
 proptest! {
     /// A specification that needs no events gives the same fates on both kinds of links.
     #[test]
@@ -155,10 +172,12 @@ proptest! {
         limit in prop::sample::select(vec![Limit::Unlimited, Limit::Packets(4), Limit::Bytes(3_500)]),
         loss in prop::sample::select(vec![0.0, 0.2]),
         before: bool,
+        trace in prop::option::of(prop::collection::vec(0u32..4, 1..9)),
     ) {
         let channel = if loss > 0.0 { ChannelSpec::Bernoulli { loss } } else { ChannelSpec::None };
         let spec = LinkSpec {
             rate: Rate::from_mbps(8),
+            trace: trace.map(|gaps| traced(&gaps)),
             delay: Duration::from_millis(3),
             queue: QueueSpec::drop_tail(limit),
             channel,
@@ -686,4 +705,24 @@ fn a_drawn_rate_carries_its_mean() {
     let rate = n as f64 * 8e-3 / seconds;
     let sigma = libm::sqrt(2.0 * 64.0 * 0.25 * 0.01 / seconds);
     assert!((rate - 4.0).abs() < 4.0 * sigma, "{rate} ± {sigma}");
+}
+
+/// Packets wait in the queue until their opportunity, so CoDel and the limit see them.
+#[test]
+fn a_packet_waits_for_its_opportunity_in_the_queue() {
+    let spec = LinkSpec {
+        trace: Some(Opportunities::parse("40\n").expect("a trace")),
+        queue: QueueSpec {
+            limit: Limit::Packets(2),
+            discipline: Discipline::Codel(CodelSpec::default()),
+        },
+        ..plain()
+    };
+    let mut link = EventLink::new(&spec, Streams::new(1), 0);
+    // The queue holds two packets before the first opportunity, so the third finds it full.
+    let offers: Vec<_> = (0..3).map(|_| (1_000, 1_500)).collect();
+    let found = fates(&mut link, &offers);
+    let arrives = |millis: u64| Fate::Delivered(micros(millis * 1_000) + spec.delay);
+    let full = Fate::Lost(Cause::Congestion, micros(1_000));
+    assert_eq!(found, [arrives(40), arrives(80), full]);
 }

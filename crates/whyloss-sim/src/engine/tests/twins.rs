@@ -247,19 +247,25 @@ fn answers_of_a_bunch_wait() {
     let aggregation = r#"aggregation = { packets = 8, airtime = "40 ms", access = "1 ms" },"#;
     let jitter = r#"jitter = { kind = "exponential", mean = "30 ms", in_order = true },"#;
     let trace = Opportunities::parse("1\n1\n1\n1\n8\n8\n8\n8\n12\n").expect("a trace");
-    for (bunches, trace) in [(aggregation, None), (jitter, None), ("", Some(trace))] {
+    let codel = r#"aqm = "codel""#;
+    for (bunches, aqm, trace) in [
+        (aggregation, "", None),
+        (jitter, "", None),
+        ("", "", Some(&trace)),
+        ("", codel, Some(&trace)),
+    ] {
         let text = format!(
             r#"
             duration = "5 s"
             link = [
-                {{ {bunches} from = "s", to = "t", both_ways = false, rate = "4 Mbit/s", delay = "5 ms", queue = {{ packets = 30 }} }},
+                {{ {bunches} from = "s", to = "t", both_ways = false, rate = "4 Mbit/s", delay = "5 ms", queue = {{ packets = 30, {aqm} }} }},
                 {{ from = "t", to = "s", both_ways = false, rate = "200 kbit/s", delay = "5 ms", queue = {{ packets = 2 }} }},
             ]
             flow = [{{ from = "s", to = "t", transport = {{ kind = "tcp", recovery = "newreno", delayed_ack = "none" }} }}]
             "#
         );
         let mut scenario = scenario(&text, 5.0);
-        scenario.links[0].link.trace = trace;
+        scenario.links[0].link.trace = trace.cloned();
         agree(&scenario, 1).expect("the same");
     }
 }

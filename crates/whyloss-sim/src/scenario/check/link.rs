@@ -1,8 +1,8 @@
 //! Checks the conditions on a link, except on its ends.
 
 use whyloss::Duration;
+use whyloss_link::LinkSpec;
 use whyloss_link::arq::MOST_TRIES;
-use whyloss_link::{EventLink, LinkSpec};
 
 use super::{
     At, Checked, Problem, backwards, check_delay, check_order, check_rate, expect, fail, queue,
@@ -18,9 +18,6 @@ pub(super) fn check(spec: &LinkSpec, place: At) -> Checked {
         check_delay(spec.rate, delay, place("delay_changes"))?;
     }
     queue::check(&spec.queue, spec.rate, place)?;
-    if spec.trace.is_some() {
-        check_traced(spec, place)?;
-    }
     if let Some(arq) = &spec.arq {
         let possible = (1..=MOST_TRIES).contains(&arq.tries);
         let expected = format_args!("1 to {MOST_TRIES} tries");
@@ -75,13 +72,9 @@ fn check_way(spec: &LinkSpec, place: At) -> Checked {
             checked.or_else(|error| fail(place("handovers"), Problem::Channel(error)))?;
         }
         require(
-            handover.rate.is_none() || spec.rates.is_none(),
+            handover.rate.is_none() || (spec.rates.is_none() && spec.trace.is_none()),
             place("handovers"),
-            || {
-                Problem::Together(
-                    "a rate that is drawn from several cannot be changed by a handover",
-                )
-            },
+            || Problem::Together("a rate that varies by itself cannot be changed by a handover"),
         )?;
     }
     if !handovers.is_empty() && !spec.delay_changes.is_empty() {
@@ -89,30 +82,6 @@ fn check_way(spec: &LinkSpec, place: At) -> Checked {
             "delay_changes",
             "handovers change the delay themselves: found both `handovers` and `delay_changes`",
         );
-    }
-    Ok(())
-}
-
-/// Rejects settings that a link with a trace cannot have.
-fn check_traced(spec: &LinkSpec, place: At) -> Checked {
-    let refused = |key, what| fail(place(key), Problem::Traced(what));
-    if !spec.delay_changes.is_empty() {
-        return refused("delay_changes", "changes of delay");
-    }
-    if spec.arq.is_some() {
-        return refused("arq", "retransmissions of its own");
-    }
-    if spec.jitter.is_some() {
-        return refused("jitter", "jitter");
-    }
-    if spec.bursts.is_some() {
-        return refused("aggregation", "bursts");
-    }
-    if !spec.handovers.is_empty() {
-        return refused("handovers", "handovers");
-    }
-    if EventLink::is_needed(spec) {
-        return refused("queue", "a queue that decides as packets leave");
     }
     Ok(())
 }

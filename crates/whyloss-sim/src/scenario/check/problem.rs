@@ -152,9 +152,6 @@ pub enum Problem {
     /// The channel has invalid parameters.
     #[error(transparent)]
     Channel(ChannelError),
-    /// A link with a trace cannot have this setting.
-    #[error("a link whose rate follows a trace cannot have {0}")]
-    Traced(&'static str),
     /// One link cannot have both of these settings.
     #[error("{0}")]
     Together(&'static str),
