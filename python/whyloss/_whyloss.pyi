@@ -316,9 +316,9 @@ class Controller:
 
 @final
 class Scheme:
-    """A classifier, a controller and a policy: from the registry, such as "newreno-lp", or from parts.
+    """A classifier, a controller and a policy: from the registry, such as "whyloss", or from parts.
 
-    `Scheme(controller="cubic", policy="keep", classifier="fqrtt")`; more parameters are the classifier's. A Scheme has
+    `Scheme(controller="cubic", policy="keep", classifier="trees")`; more parameters are the classifier's. A Scheme has
     the methods of a Controller, but finds the causes of losses itself.
     """
 
