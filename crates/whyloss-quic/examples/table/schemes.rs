@@ -1,4 +1,4 @@
-//! Makes the first table of `docs/guides/quic.md`, which compares `whyloss` with the stacks' own
+//! Makes the first tables of `docs/guides/quic.md`, which compare `whyloss` with the stacks' own
 //! controllers, with ours, and with the truth.
 
 use std::fmt::Write as _;
@@ -13,14 +13,14 @@ const SEED: u64 = 36_100;
 const NETWORKS: u64 = 30;
 /// The number of runs over the satellite link, and of each transfer over it.
 const SEEDS: u64 = 8;
-/// Sizes of transfers over the satellite link.
-const SIZES: [&str; 3] = ["100 kB", "1 MB", "20 MB"];
+/// The number of recorded radios, each with two seeds.
+const RADIOS: u64 = 5;
 
 /// A row: the stack, the name, the keys of its transport, and those of its flow.
 type Row = (&'static str, &'static str, &'static str, &'static str);
 
 const CUBIC: Row = ("quinn", "CUBIC", r#"controller = "cubic""#, "");
-const ROWS: [Row; 13] = [
+const ROWS: [Row; 12] = [
     ("quinn", "**whyloss**", "", r#"scheme = "whyloss""#),
     (
         "quinn",
@@ -58,12 +58,6 @@ const ROWS: [Row; 13] = [
     ),
     (
         "noq",
-        "the stack's NewReno",
-        r#"controller = "stack-newreno""#,
-        "",
-    ),
-    (
-        "noq",
         "the stack's CUBIC",
         r#"controller = "stack-cubic""#,
         "",
@@ -72,6 +66,63 @@ const ROWS: [Row; 13] = [
 ];
 
 const SATELLITE: &str = include_str!("../../../../scenarios/satellite.toml");
+
+/// A download over Wi-Fi without retransmission, with the channel of a recording.
+const RADIO: &str = r#"
+    duration = "60 s"
+    link = [
+        { from = "server", to = "client", both_ways = false, rate = "10 Mbit/s", delay = "15 ms", queue = { packets = 50 }, channel = { kind = "recorded", name = "wifi-802.11-loss-CLASS" } },
+        { from = "client", to = "server", both_ways = false, rate = "10 Mbit/s", delay = "15 ms", queue = { packets = 50 } },
+    ]
+    [[flow]]
+    from = "server"
+    to = "client"
+    transport = { kind = "quic", stack = "quinn" }
+    scheme = "whyloss"
+"#;
+
+/// A path of the tables of rates and transfer times.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Path {
+    Satellite,
+    /// One of the recorded radios, by seed.
+    Radio,
+}
+
+const PATHS: [Path; 2] = [Path::Satellite, Path::Radio];
+
+impl Path {
+    fn seeds(self) -> u64 {
+        match self {
+            Self::Satellite => SEEDS,
+            Self::Radio => 2 * RADIOS,
+        }
+    }
+
+    /// Returns the sizes of transfers.
+    fn sizes(self) -> &'static [&'static str] {
+        match self {
+            Self::Satellite => &["100 kB", "1 MB", "20 MB"],
+            Self::Radio => &["1 MB", "20 MB"],
+        }
+    }
+
+    /// Returns the scenario with this row's controller.
+    fn scenario(self, row: Row, seed: u64, more: &str) -> Scenario {
+        let text = match self {
+            Self::Satellite => SATELLITE.to_owned(),
+            Self::Radio => {
+                let class = 1 + (seed - 1) % RADIOS;
+                RADIO
+                    .replace("    ", "")
+                    .replace("CLASS", &class.to_string())
+            }
+        };
+        let own = "transport = { kind = \"quic\", stack = \"quinn\" }\nscheme = \"whyloss\"";
+        assert!(text.contains(own), "the scenario has changed");
+        scenario(&format!("{}\n{more}", text.replace(own, &flow(row))))
+    }
+}
 
 fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "the table", &[])
@@ -91,19 +142,24 @@ struct Found {
     /// The number of packets that a CUBIC flow (TCP) delivered beside them in each network, with
     /// lossless channels.
     plain: Vec<f64>,
-    /// The rate over the satellite link, in Mbit/s; `None` if a connection closed.
-    satellite: Option<f64>,
-    /// The transfer time of each size over the satellite link, in seconds; `None` if the transfer
-    /// did not finish.
-    transfers: [Option<f64>; 3],
+    paths: [OverPath; 2],
+}
+
+/// The results of a line over one path.
+#[derive(Clone, Debug)]
+struct OverPath {
+    /// The rate in Mbit/s; `None` if a connection closed.
+    rate: Option<f64>,
+    /// The transfer time of each size, in seconds; `None` if a transfer did not finish.
+    transfers: Vec<Option<f64>>,
 }
 
 /// One of the runs behind a line.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Drawn(u64, Variant),
-    Satellite(u64),
-    Transfer(usize, u64),
+    Rate(Path, u64),
+    Transfer(Path, &'static str, u64),
 }
 
 impl Job {
@@ -111,22 +167,19 @@ impl Job {
         let drawn = (0..NETWORKS).flat_map(|index| {
             [Variant::Drawn, Variant::BesideClean].map(|variant| Self::Drawn(index, variant))
         });
-        let satellite = (1..=SEEDS).map(Self::Satellite);
-        let transfers = (0..SIZES.len())
-            .flat_map(|size| (1..=SEEDS).map(move |seed| Self::Transfer(size, seed)));
-        drawn.chain(satellite).chain(transfers).collect()
+        let over = PATHS.into_iter().flat_map(|path| {
+            (1..=path.seeds()).flat_map(move |seed| {
+                let sizes = path.sizes().iter();
+                let transfers = sizes.map(move |size| Self::Transfer(path, size, seed));
+                transfers.chain([Self::Rate(path, seed)])
+            })
+        });
+        drawn.chain(over).collect()
     }
 
     /// Runs the job. Returns the packets delivered by the judged flows or by the CUBIC flow, a rate
     /// in Mbit/s, or a time in seconds.
     fn run(self, row: Row) -> Option<f64> {
-        let of_satellite = |more: &str| {
-            let text = SATELLITE.replace(
-                "transport = { kind = \"quic\", stack = \"quinn\" }\nscheme = \"whyloss\"",
-                &flow(row),
-            );
-            scenario(&format!("{text}\n{more}"))
-        };
         let run = |scenario: &Scenario, seed| {
             Simulation::new(scenario, seed)
                 .run()
@@ -152,20 +205,17 @@ impl Job {
                 let wanted = flows.iter().filter(|flow| flow.name.starts_with(wanted));
                 Some(wanted.map(|flow| flow.delivered as f64).sum())
             }
-            Self::Satellite(seed) => {
-                let found = run(&of_satellite(""), seed);
+            Self::Rate(path, seed) => {
+                let found = run(&path.scenario(row, seed, ""), seed);
                 let flow = &found.flows[0];
                 let bits = flow.application_bytes as f64 * 8e-6;
                 // The mean rate of a connection that closed early does not describe its controller.
                 let open = flow.closed.is_none();
                 open.then(|| bits / found.window.as_secs_f64())
             }
-            Self::Transfer(size, seed) => {
-                let more = format!(
-                    "application = {{ kind = \"transfers\", size = \"{}\" }}",
-                    SIZES[size]
-                );
-                let mut scenario = of_satellite(&more);
+            Self::Transfer(path, size, seed) => {
+                let more = format!("application = {{ kind = \"transfers\", size = \"{size}\" }}");
+                let mut scenario = path.scenario(row, seed, &more);
                 scenario.end = whyloss::Time::from_secs_f64(3_000.0);
                 let found = run(&scenario, seed);
                 let transfers = found.flows[0].transfers.as_deref()?;
@@ -193,11 +243,15 @@ fn find(row: Row) -> Found {
         plain: known(of(&|job| {
             matches!(job, Job::Drawn(_, Variant::BesideClean))
         })),
-        satellite: mean_of_all(of(&|job| matches!(job, Job::Satellite(_)))),
-        transfers: [0, 1, 2].map(|size| {
-            mean_of_all(of(
-                &|job| matches!(job, Job::Transfer(own, _) if own == size),
-            ))
+        paths: PATHS.map(|path| OverPath {
+            rate: mean_of_all(of(&|job| matches!(job, Job::Rate(of, _) if of == path))),
+            transfers: (path.sizes().iter())
+                .map(|&size| {
+                    let own =
+                        |job| matches!(job, Job::Transfer(of, own, _) if (of, own) == (path, size));
+                    mean_of_all(of(&own))
+                })
+                .collect(),
         }),
     }
 }
@@ -206,7 +260,7 @@ fn mean(values: &[f64]) -> f64 {
     statistics::mean(values).unwrap_or(f64::NAN)
 }
 
-/// Returns the row of each table: on drawn networks, and over the satellite link.
+/// Returns the row of each table: on drawn networks, and over the two paths.
 fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> [String; 2] {
     let shares: Vec<f64> = found
         .drawn
@@ -227,21 +281,24 @@ fn text((stack, name, ..): Row, found: &Found, told: &Found, cubic: &Found) -> [
     let cell = |value: Option<f64>, digits: usize| {
         value.map_or("–".to_owned(), |value| format!("{value:.digits$}"))
     };
-    let mut satellite = format!("| {stack} | {name} | {} |", cell(found.satellite, 2));
-    for seconds in found.transfers {
-        let _ = write!(satellite, " {} |", cell(seconds, 1));
+    let mut paths = format!("| {stack} | {name} |");
+    for over in &found.paths {
+        let _ = write!(paths, " {} |", cell(over.rate, 2));
+        for &seconds in &over.transfers {
+            let _ = write!(paths, " {} |", cell(seconds, 1));
+        }
     }
-    [drawn, satellite]
+    [drawn, paths]
 }
 
-/// Returns both tables, or only the lines that `check` makes again: the recommended scheme and the
+/// Returns the tables, or only the lines that `check` makes again: the recommended scheme and the
 /// truth.
 pub(crate) fn tables(check: bool) -> String {
     let mut drawn = String::from(
         "| stack | controller | received, share of told | 10 % quantile | a CUBIC flow keeps | in the worst network |\n|---|---|---|---|---|---|\n",
     );
-    let mut satellite = String::from(
-        "| stack | controller | Mbit/s | 100 kB (s) | 1 MB (s) | 20 MB (s) |\n|---|---|---|---|---|---|\n",
+    let mut paths = String::from(
+        "| stack | controller | Mbit/s | 100 kB (s) | 1 MB (s) | 20 MB (s) | Wi-Fi: Mbit/s | 1 MB (s) | 20 MB (s) |\n|---|---|---|---|---|---|---|---|---|\n",
     );
     let cubic = find(CUBIC);
     let told = ROWS.map(|row| row.1.contains("told").then(|| (row.0, find(row))));
@@ -262,12 +319,9 @@ pub(crate) fn tables(check: bool) -> String {
             own = find(row);
             &own
         };
-        for (table, row) in [&mut drawn, &mut satellite]
-            .into_iter()
-            .zip(text(row, found, told, &cubic))
-        {
-            let _ = writeln!(table, "{row}");
-        }
+        let [drawn_row, paths_row] = text(row, found, told, &cubic);
+        let _ = writeln!(drawn, "{drawn_row}");
+        let _ = writeln!(paths, "{paths_row}");
     }
-    format!("{drawn}\n{satellite}")
+    format!("{drawn}\n{paths}")
 }
