@@ -55,6 +55,11 @@ fn transport() -> impl Strategy<Value = &'static str> {
         r#"{ kind = "web", transfers = 5, ecn = true }"#,
         r#"{ kind = "tcp", ecn = true }, application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
         r#"{ kind = "cbr", rate = "100 kbit/s", dither = true }"#,
+        r#"{ kind = "poisson", rate = "400 kbit/s" }"#,
+        r#"{ kind = "poisson", rate = "200 kbit/s", least = "2 ms", rate_changes = [["1.5 s", "1 Mbit/s"]] }"#,
+        r#"{ kind = "on-off", rate = "2 Mbit/s", burst = "100 ms", idle = "200 ms" }"#,
+        r#"{ kind = "on-off", rate = "1 Mbit/s", burst = "50 ms", idle = "150 ms", law = "pareto" }"#,
+        r#"{ kind = "on-off", rate = "500 kbit/s", burst = "300 ms", idle = "100 ms", law = "constant" }"#,
         r#"{ kind = "tcp" }, application = { kind = "video", fps = 25, rate = "200 kbit/s", playout = ["200 ms"] }"#,
         r#"{ kind = "cbr", rate = "2 Mbit/s" }, application = { kind = "voice", interval = "20 ms", playout = ["100 ms"] }"#,
     ])
@@ -126,6 +131,9 @@ fn channel() -> impl Strategy<Value = &'static str> {
         r#"{ kind = "timed-gilbert-elliott", mean_good = "500 ms", mean_bad = "20 ms" }"#,
         r#"{ kind = "gilbert-elliott", loss = 0.03, stay = 0.6 }"#,
         r#"{ kind = "burst-renewal", loss = 0.02, lengths = [0.7, 0.2, 0.1] }"#,
+        r#"{ kind = "pattern", file = "src/engine/tests/losses.csv" }"#,
+        r#"{ kind = "pattern", file = "src/engine/tests/losses.csv", next = "same" }"#,
+        r#"{ kind = "pattern", file = "src/engine/tests/losses.csv", by = "time" }"#,
     ])
 }
 

@@ -216,7 +216,7 @@ fn draw(network: &impl Strategy<Value = String>, runner: &mut TestRunner) -> Sce
 /// set.
 fn drawn_networks() -> u32 {
     let many = std::env::var("WHYLOSS_TWINS").ok();
-    many.and_then(|many| many.parse().ok()).unwrap_or(96)
+    many.and_then(|many| many.parse().ok()).unwrap_or(300)
 }
 
 proptest! {
