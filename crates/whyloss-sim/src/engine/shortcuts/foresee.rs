@@ -1,4 +1,5 @@
-//! *Foresee*: a source takes an acknowledgement ahead of time.
+//! *Foresee*: a source takes an acknowledgement ahead of time. Gain: the dumbbell takes a quarter
+//! more instructions without it.
 //!
 //! **Idea.** When a packet passes its last stop, the arrival time of its acknowledgement at the
 //! source follows. If the source then only lets new segments leave, it does so immediately, as of
@@ -27,23 +28,22 @@
 //! So the source does nothing in between. Its segments become visible to others only at their stop,
 //! by an event, in their order.
 
-use super::Licences;
 use super::map::Map;
 
 /// Returns whether each flow's source is fused, given the fused links and sinks.
-pub(super) fn sources(map: &Map, licences: &Licences) -> Vec<bool> {
+pub(super) fn sources(map: &Map, fused: &[bool], sinks: &[bool]) -> Vec<bool> {
     let uses = map.uses();
-    let flows = map.flows.iter().zip(&licences.fused_sinks);
-    let fused = flows.map(|(flow, &sink)| {
+    let flows = map.flows.iter().zip(sinks);
+    let sources = flows.map(|(flow, &sink)| {
         let (Some((&first, beyond)), Some(&last)) = (flow.there.split_first(), flow.back.last())
         else {
             return false;
         };
-        let stops = !sink || beyond.iter().any(|&link| !licences.fused[link]);
+        let stops = !sink || beyond.iter().any(|&link| !fused[link]);
         let busy = |link: usize| map.links[link].busy;
         flow.may_foresee && stops && uses[first] == 1 && !busy(first) && !busy(last)
     });
-    fused.collect()
+    sources.collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! *Gate*: a source that paces its packets is woken when its packet is at its first stop, if that
-//! is a link. Such a source is *gated*.
+//! is a link. Such a source is *gated*. Gain: the dumbbell with TFRC flows takes a third more
+//! instructions without it.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
 //! *gate*, its first stop. One event at the gate serves both:
@@ -12,8 +13,8 @@
 //!
 //! **Licence.** The source sends packets of one size, by timers. Where it also sends as an answer
 //! comes, as RACK does, those packets take the same links. Only the flow uses the links to its
-//! gate. They are fused with each other, and *bare* (`map.rs`): only a full queue loses packets. None
-//! after the first is slower than it, so packets never wait on those, and only the first one's
+//! gate. They are fused with each other, and *bare* (`map.rs`): only a full queue loses packets.
+//! None after the first is slower than it, so packets never wait on those, and only the first one's
 //! queue loses packets.
 //!
 //! **Proof.** Nothing of the flow is at the gate sooner than a packet takes to cross these links.
@@ -28,7 +29,6 @@
 
 use whyloss::Duration;
 
-use super::Licences;
 use super::map::{FlowFacts, Map};
 
 /// The first stop of a flow's packets, if only this flow uses the links before it.
@@ -41,7 +41,7 @@ pub(crate) struct Gate {
 }
 
 /// Returns the gate of each flow, given the fused links.
-pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
+pub(super) fn gates(map: &Map, fused: &[bool]) -> Vec<Option<Gate>> {
     let uses = map.uses();
     let gate = |flow: &FlowFacts| {
         if !flow.paced {
@@ -49,7 +49,7 @@ pub(super) fn gates(map: &Map, licences: &Licences) -> Vec<Option<Gate>> {
         }
         let ([size, _], beyond) = (flow.sizes?, flow.there.get(1..)?);
         // The packets stop before the first link that is not fused, if there is one.
-        let before = 1 + beyond.iter().position(|&link| !licences.fused[link])?;
+        let before = 1 + beyond.iter().position(|&link| !fused[link])?;
         let first = map.links[flow.there[0]].transmission(size);
         let mut crossing = Duration::ZERO;
         for &link in &flow.there[..before] {

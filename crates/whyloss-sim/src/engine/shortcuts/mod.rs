@@ -1,10 +1,11 @@
 //! Shortcuts of the fast engine: events that it omits, each under a licence.
 //!
-//! The file of a shortcut names the idea, the licence (the condition under which results stay the
-//! same to the byte) and the proof, and has the function that finds the places where a scenario
-//! meets the licence. This happens once, before the run. It reads a [`Map`] of plain facts and
-//! fills in [`Licences`]. From them come the [table of hops](super::hops), the gates, and which
-//! busy links are prompt; during the run, the engine only reads these.
+//! The file of a shortcut names the idea, the gain as `whyloss bench --ablate` measures it, the
+//! licence (the condition under which results stay the same to the byte) and the proof. It has the
+//! function that finds the places where a scenario meets the licence. This happens once, before the
+//! run. It reads a [`Map`] of plain facts and fills in [`Licences`]. From them come the [table of
+//! hops](super::hops), the gates, and which busy links are prompt; during the run, the engine only
+//! reads these.
 //!
 //! # Why results stay the same
 //!
@@ -76,8 +77,7 @@
 //! A busy link feeds a fused link only if it is prompt. No fused sink or source sends into a busy
 //! link, and no branch has one.
 //!
-//! [`Simulation::without`](crate::Simulation::without) turns one shortcut off, and `whyloss bench
-//! --ablate` measures what each saves.
+//! [`Simulation::without`](crate::Simulation::without) turns one shortcut off.
 
 mod foresee;
 mod fuse;
@@ -185,10 +185,10 @@ impl Shortcuts {
             licences.fused_sinks = sink::sinks(map, &feeders, &merges);
         }
         if self.has(Shortcut::Foresee) {
-            licences.fused_sources = foresee::sources(map, &licences);
+            licences.fused_sources = foresee::sources(map, &licences.fused, &licences.fused_sinks);
         }
         if self.has(Shortcut::Gate) {
-            licences.gates = gate::gates(map, &licences);
+            licences.gates = gate::gates(map, &licences.fused);
         }
         if self.has(Shortcut::Stretch) {
             licences.stretch = stretch::links(map, &Spacing::new(map, &feeders, &merges));

@@ -1,5 +1,6 @@
 //! *Prompt*: packets of a CoDel or FQ-CoDel link enter the next link as soon as they leave the
-//! queue, before they arrive.
+//! queue, before they arrive. Gain: the dumbbell with CoDel takes half as many instructions again
+//! without it.
 //!
 //! **Idea.** Where only the queue keeps a link from deciding at once, the arrival of a
 //! packet is known as soon as it leaves the queue. At its turn, it enters the next link and all
