@@ -20,6 +20,7 @@ pub mod observe;
 pub mod output;
 pub mod packet;
 pub mod pcap;
+mod prefetch;
 pub mod recording;
 pub mod registry;
 pub mod scenario;

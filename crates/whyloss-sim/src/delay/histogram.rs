@@ -2,7 +2,7 @@
 //! together, so few of the possible buckets are used. The first values are stored in a list,
 //! because most flows of a large scenario have few.
 
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 use crate::snug;
 
 /// The number of buckets of a page.

@@ -19,10 +19,10 @@ mod summary;
 
 use whyloss::Duration;
 
-use crate::engine::prefetch::prefetch;
 use crate::measure::Window;
 use crate::observe::{Event, Observer, Order, Watch};
 use crate::packet::Payload;
+use crate::prefetch::prefetch;
 use crate::scenario::Scenario;
 
 pub(crate) use self::origins::Origins;

@@ -2,8 +2,8 @@
 
 use whyloss::Time;
 
-use crate::engine::prefetch::prefetch;
 use crate::host::tcp::Segment;
+use crate::prefetch::prefetch;
 
 /// The first departures of all segments from the first one that has not arrived, at most a window.
 /// Segments first leave in the order of their numbers. If an observer sees only part of a run,

@@ -5,7 +5,7 @@
 //!   dumbbell, a packet and its acknowledgement take one, where the plain engine takes six.
 //!   `shortcuts` proves why.
 //! - It is compiled for each observer, and computes only what that observer needs.
-//! - A packet is 48 bytes in a ring (`parcel.rs`, `transit.rs`), and an event is one word
+//! - A packet is 48 bytes in a ring (`parcel.rs`, `ring.rs`), and an event is one word
 //!   (`event_queue.rs`): a time and an entity. The entity's state tells what the event means.
 //!
 //! The engine tests the states of an entity in this order ([`Engine::advance`], then
@@ -35,19 +35,20 @@
 use whyloss::{Cause, Duration, Time};
 use whyloss_link::{Fate, Streams};
 
-use super::ASK_EVERY;
 use super::ends::{Ends, SINK, World};
 use super::flow::{Flow, measurement};
 use super::hops::Hop;
-use super::outcome::RunError;
+use super::outcome::{ASK_EVERY, RunError};
 use super::parcel::Parcel;
-use super::prefetch::MANY;
 use super::send::Sent;
 use super::shortcuts::Shortcuts;
 use super::truths::Truth;
 use crate::measure::Measurement;
 use crate::observe::Observer;
 use crate::scenario::Scenario;
+
+/// The minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
+const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
 
 /// A run of the fast engine.
 pub(super) struct Engine<'a, O> {

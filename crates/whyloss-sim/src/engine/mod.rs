@@ -1,7 +1,7 @@
 //! Runs a scenario. Read `plain.rs` first: an engine with one event per arrival, per deadline and
 //! per turn of a busy link. `fast.rs` gives the same results with fewer events: its shortcuts mark
 //! in a table of hops where an event may be left out. Read the head of `fast.rs` next, then
-//! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`,
+//! `shortcuts/mod.rs` (an example), `hops.rs`, `network.rs`, `send.rs`, `transit.rs`, `ends.rs`,
 //! `transmit.rs`, `deliver.rs` and `hear.rs`. `turns.rs`, `gated.rs` and `truths.rs` can wait.
 //!
 //! # The order of events
@@ -66,8 +66,9 @@ mod network;
 mod outcome;
 mod parcel;
 mod plain;
-pub(crate) mod prefetch;
+mod prefetch;
 mod recorder;
+mod ring;
 mod send;
 mod shortcuts;
 mod tally;
@@ -91,10 +92,6 @@ use crate::measure::{Measurement, Window};
 use crate::media::Media;
 use crate::observe::{Observer, Order, Watch};
 use crate::scenario::{Scenario, Transport};
-
-/// The number of events between two calls of the function given to [`Simulation::ask`]: a few
-/// milliseconds of work.
-const ASK_EVERY: u64 = 1 << 16;
 
 /// One replication of a scenario, about to run.
 ///

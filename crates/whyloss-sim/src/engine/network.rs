@@ -18,9 +18,9 @@ use super::event_queue::{EventQueue, entities};
 use super::hops::Table;
 use super::outcome::RunError;
 use super::parcel::{Aside, Parcel};
+use super::ring::Ring;
 use super::shortcuts::{Gate, Map, Shortcuts};
-use super::transit::Transit;
-use super::truths::Truths;
+use super::truths::{Truth, Truths};
 use super::wire::{Decision, Wire};
 use crate::measure::{LinkResult, Window};
 use crate::scenario::Scenario;
@@ -30,9 +30,8 @@ use crate::scenario::Scenario;
 pub(crate) struct Network {
     pub(super) wires: Vec<Wire<Parcel>>,
     pub(super) table: Table,
-    /// The packets in transit over each link to a stop, or parked there. If there are any, an event
-    /// of the link is pending for the first.
-    pub(super) transits: Vec<Transit>,
+    /// The packets in transit over each link to a stop, or parked there (`transit.rs`).
+    pub(super) transits: Vec<Ring>,
     /// The pending events, those of sources and sinks included.
     pub(super) events: EventQueue,
     /// The causes of losses that wait until they may be reported.
@@ -92,7 +91,7 @@ impl Network {
         let network = Self {
             wires: links.iter().enumerate().map(wire).collect(),
             table,
-            transits: links.iter().map(|_| Transit::default()).collect(),
+            transits: links.iter().map(|_| Ring::default()).collect(),
             events: EventQueue::new(entities(scenario), scenario.end),
             truths: Truths::default(),
             most_packets: scenario.packet_limit(),
@@ -108,6 +107,24 @@ impl Network {
     /// Returns the number of links: the entities `0..links()` of the event queue.
     pub(crate) fn links(&self) -> usize {
         self.wires.len()
+    }
+
+    /// Holds the cause of a loss back until `at`, when the packet reaches this hop, and sets an
+    /// event of the link before it.
+    pub(crate) fn tell_later(&mut self, hop: u32, at: Time, truth: Truth) {
+        let link = self.table.link_before(hop);
+        if self.take_room(link) {
+            self.truths.add(at, link, truth);
+            self.events.push(link, at);
+        }
+    }
+
+    /// Takes a cause that may be reported at the end of a link now.
+    #[inline]
+    pub(crate) fn take_truth(&mut self, link: usize, now: Time) -> Option<Truth> {
+        let truth = self.truths.pop(now, link)?;
+        self.room += 1;
+        Some(truth)
     }
 
     /// Takes room for a packet or a truth at a link. Returns false at the limit on packets, where
@@ -152,11 +169,8 @@ impl Network {
         let mut at = now;
         for &(link, crossing) in &stretch.links {
             at = at.later(crossing);
-            self.wires[link].record(
-                stretch.size,
-                Decision::sent(Fate::Delivered(at)),
-                self.window,
-            );
+            let sent = Decision::sent(Fate::Delivered(at));
+            self.wires[link].record(stretch.size, sent, self.window);
         }
     }
 

@@ -8,6 +8,10 @@ use crate::measure::Measurement;
 use crate::media::FrameCounts;
 use crate::scenario::{CheckError, Scenario};
 
+/// The number of events between two calls of the function given to
+/// [`Simulation::ask`](super::Simulation::ask): a few milliseconds of work.
+pub(super) const ASK_EVERY: u64 = 1 << 16;
+
 /// Selects what a run measures besides the counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {

@@ -21,9 +21,8 @@ use std::collections::BTreeMap;
 use whyloss::{Cause, Time};
 use whyloss_link::{Ecn, Fate, Streams};
 
-use super::ASK_EVERY;
 use super::flow::{Delivered, Flow, measurement};
-use super::outcome::RunError;
+use super::outcome::{ASK_EVERY, RunError};
 use super::recorder::Recorder;
 use super::wire::{Decision, Offer, Wire};
 use crate::measure::Measurement;

@@ -10,19 +10,18 @@
 use super::ends::{Ends, SINK, SOURCE};
 use super::fast::Engine;
 use super::parcel::Kind;
+use super::ring::Ring;
 use crate::host::{Sink, Source};
 use crate::observe::Observer;
-
-/// The minimum number of flows for which prefetching pays; the state of fewer stays in the cache.
-pub(super) const MANY: usize = if cfg!(test) { 2 } else { 3_000 };
+use crate::prefetch::prefetch;
 
 impl<O: Observer> Engine<'_, O> {
     /// Prefetches the data of the next events.
     #[inline(never)]
     pub(super) fn prefetch_next(&self) {
         let [next, second, soon] = self.world.network.events.next_few();
-        if let Some(transit) = self.world.network.transits.get(soon) {
-            transit.prefetch();
+        if let Some(parcel) = (self.world.network.transits.get(soon)).and_then(Ring::first) {
+            prefetch(parcel);
         }
         if let Some((flow, ends, end)) = self.target(second) {
             prefetch(&ends.armed);
@@ -62,23 +61,4 @@ impl<O: Observer> Engine<'_, O> {
         };
         Some((flow, self.ends.get(flow)?, end))
     }
-}
-
-/// Prefetches all of `of`.
-#[inline]
-pub(crate) fn prefetch<T>(of: &T) {
-    #[cfg(target_arch = "x86_64")]
-    #[expect(unsafe_code, reason = "no safe function asks memory for something")]
-    {
-        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        let start = std::ptr::from_ref(of).cast::<i8>();
-        let lines = size_of::<T>() / 64 + 1;
-        for line in 0..lines {
-            let at = (64 * line).min(size_of::<T>().saturating_sub(1));
-            // SAFETY: the address is within `of`, and a prefetch changes nothing.
-            unsafe { _mm_prefetch::<_MM_HINT_T0>(start.add(at)) };
-        }
-    }
-    #[cfg(not(target_arch = "x86_64"))]
-    let _ = of;
 }

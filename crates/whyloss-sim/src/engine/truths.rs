@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 
 use whyloss::{Cause, Time};
 
-use super::network::Network;
-
 /// The cause of a packet's loss.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Truth {
@@ -54,26 +52,6 @@ impl Truths {
     /// Returns the number of causes that wait at link `link`.
     pub(crate) fn len(&self, link: usize) -> usize {
         self.waiting.keys().filter(|key| key.1 == link).count()
-    }
-}
-
-impl Network {
-    /// Holds the cause of a loss back until `at`, when the packet reaches this hop, and sets an
-    /// event of the link before it.
-    pub(crate) fn tell_later(&mut self, hop: u32, at: Time, truth: Truth) {
-        let link = self.table.link_before(hop);
-        if self.take_room(link) {
-            self.truths.add(at, link, truth);
-            self.events.push(link, at);
-        }
-    }
-
-    /// Takes a cause that may be reported at the end of a link now.
-    #[inline]
-    pub(crate) fn take_truth(&mut self, link: usize, now: Time) -> Option<Truth> {
-        let truth = self.truths.pop(now, link)?;
-        self.room += 1;
-        Some(truth)
     }
 }
 

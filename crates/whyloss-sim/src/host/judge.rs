@@ -12,7 +12,7 @@ use whyloss::{Cause, Time};
 use whyloss_link::Random;
 
 use crate::decider::{Decider, Lookup, LookupOf, SenderDecider};
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 use crate::snug;
 
 /// The verdict of a classifier on a loss event.

@@ -15,7 +15,7 @@ use std::ops::Range;
 
 use super::ranges::Ranges;
 use super::{Ack, Dialect, Echo, Options, Recovery, SackBlocks, Segment};
-use crate::engine::prefetch::prefetch;
+use crate::prefetch::prefetch;
 use whyloss::{Duration, Time};
 
 /// The receiving end of a connection.
