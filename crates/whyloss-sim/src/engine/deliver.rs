@@ -1,12 +1,7 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and replies.
 //!
-//! ```text
-//! deliver ─ in order ──────────────────────────────→ send_home → hear_early
-//!         ╰ else → deliver_any → give_to_sink → reply_with → send_home → park
-//! ```
-//!
-//! Only the answer to a segment in order can be foreseen, because others may let the source
-//! retransmit.
+//! A fused source may foresee only the answer to a segment in order ([`Ends::hear_early`]). Other
+//! answers may let the source retransmit, so they are parked.
 
 use whyloss::{Cause, Time};
 
@@ -24,34 +19,34 @@ impl Ends {
     #[inline(always)]
     pub(super) fn deliver<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
-        // The hot case: the next segment in order, and no deadline of the sink before it. The
-        // result equals that of `deliver_any`.
+        // The hot case: the next segment in order, and no deadline of the sink before it. A
+        // `Segment` is whole, unmarked and no copy (`Kind`), so `deliver_other` would do the same.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
-            && receiver.next_timeout() >= now
+            && receiver.next_timeout() >= as_of
         {
-            let acknowledged = receiver.on_expected(now, &parcel.segment());
+            let acknowledged = receiver.on_expected(as_of, &parcel.segment());
             let packet = parcel.whole(Payload::Segment(parcel.segment()));
             self.flow
-                .count_received(now, &packet, true, &mut world.recorder);
+                .count_received(as_of, &packet, true, &mut world.recorder);
             self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
             if let Some((next, echo)) = acknowledged {
                 let mut answer = Parcel {
                     number: next,
                     echo,
                     kind: Kind::Ack,
-                    ..self.blank(now, ANSWER_SIZE, self.back)
+                    ..self.blank(as_of, ANSWER_SIZE, self.back)
                 };
                 if send_home(&mut answer, &mut self.flow, world) {
                     self.hear_early(&answer, world);
                 }
             }
         } else {
-            self.deliver_any(now, parcel.copy(), world);
+            self.deliver_other(as_of, parcel.copy(), world);
         }
     }
 
@@ -59,19 +54,24 @@ impl Ends {
     #[inline(never)]
     pub(super) fn deliver_apart<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         parcel: &Parcel,
         world: &mut World<'_, O>,
     ) {
-        self.deliver(now, parcel, world);
+        self.deliver(as_of, parcel, world);
     }
 
     /// Delivers like [`Self::deliver`], for all packets and sinks.
     #[inline(never)]
-    fn deliver_any<O: Observer>(&mut self, now: Time, parcel: Parcel, world: &mut World<'_, O>) {
+    fn deliver_other<O: Observer>(
+        &mut self,
+        as_of: Time,
+        parcel: Parcel,
+        world: &mut World<'_, O>,
+    ) {
         // A fused sink gets packets ahead of time. It first acts on its deadlines before this
         // packet.
-        while self.flow.sink.next_timeout() < now {
+        while self.flow.sink.next_timeout() < as_of {
             self.wake_sink(self.flow.sink.next_timeout(), world);
         }
         // Each kind has its own call, so that the compiler keeps a packet of a known kind in
@@ -79,69 +79,72 @@ impl Ends {
         match parcel.kind {
             Kind::TfrcData => {
                 let packet = parcel.whole(Payload::TfrcData(parcel.tfrc_data()));
-                self.give_to_sink(now, &packet, world);
+                self.give(as_of, &packet, world);
             }
             Kind::IftpData => {
                 let packet = parcel.whole(Payload::IftpData(parcel.iftp_data()));
-                self.give_to_sink(now, &packet, world);
+                self.give(as_of, &packet, world);
             }
             _ => {
                 let packet = parcel.unpack(&mut world.network.aside);
-                self.give_to_sink(now, &packet, world);
+                self.give(as_of, &packet, world);
             }
         }
     }
 
+    /// Gives a packet to the sink.
     #[inline(always)]
-    fn give_to_sink<O: Observer>(&mut self, now: Time, packet: &Packet, world: &mut World<'_, O>) {
-        match self.flow.deliver(now, packet, &mut world.recorder) {
+    fn give<O: Observer>(&mut self, as_of: Time, packet: &Packet, world: &mut World<'_, O>) {
+        match self.flow.deliver(as_of, packet, &mut world.recorder) {
             // Only a sink from outside may have more than one answer.
             Delivered::Taken(answer) if !matches!(self.flow.sink, Sink::Outside(_)) => {
                 if let Some(payload) = answer {
-                    self.reply_with(now, payload, world);
+                    self.reply_with(as_of, payload, world);
                 }
                 self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
             }
-            Delivered::Taken(answer) => self.reply(now, answer, world),
+            Delivered::Taken(answer) => self.reply(as_of, answer, world),
             Delivered::Dropped => {
-                // If the truth is reported then, the source catches up then, in `Engine::tell`.
-                let tell_at = self.sink_is_ahead.then_some(now);
+                // Ahead of time, the sink drops a packet whose loss the source's judge may not know
+                // yet. The source then catches up when it is told, in `Engine::tell`.
+                let tell_at = self.sink_is_ahead.then_some(as_of);
                 if tell_at.is_none() {
-                    self.catch_up(now, world);
+                    self.catch_up(as_of, world);
                 }
-                self.report_loss(packet, (Cause::Wireless, now), tell_at, &mut world.network);
+                let lost = (Cause::Wireless, as_of);
+                self.report_loss(packet, lost, tell_at, &mut world.network);
             }
         }
     }
 
     /// Wakes the sink if its deadline has expired.
     #[inline(never)]
-    pub(super) fn wake_sink<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
-        let answer = self.flow.wake_sink(now);
-        self.reply(now, answer, world);
+    pub(super) fn wake_sink<O: Observer>(&mut self, as_of: Time, world: &mut World<'_, O>) {
+        let answer = self.flow.wake_sink(as_of);
+        self.reply(as_of, answer, world);
     }
 
     /// Sends the sink's answer and sets its next deadline.
     #[inline(never)]
     fn reply<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         mut answer: Option<Payload>,
         world: &mut World<'_, O>,
     ) {
-        while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(now)) {
-            self.reply_with(now, payload, world);
+        while let Some(payload) = answer.take().or_else(|| self.flow.sink.poll(as_of)) {
+            self.reply_with(as_of, payload, world);
         }
         self.arm(SINK, self.flow.sink.next_timeout(), &mut world.network);
     }
 
     /// Packs an answer and sends it.
     #[inline(always)]
-    fn reply_with<O: Observer>(&mut self, now: Time, payload: Payload, world: &mut World<'_, O>) {
-        let packet = self.flow.packet(now, self.back, ANSWER_SIZE, payload);
+    fn reply_with<O: Observer>(&mut self, as_of: Time, payload: Payload, world: &mut World<'_, O>) {
+        let packet = self.flow.packet(as_of, self.back, ANSWER_SIZE, payload);
         let mut parcel = Parcel::pack(&packet, &mut world.network.aside);
         if send_home(&mut parcel, &mut self.flow, world) {
-            world.network.park(parcel);
+            world.network.park_at_source(parcel);
         }
     }
 }
@@ -152,12 +155,10 @@ impl Ends {
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 fn send_home<O: Observer>(parcel: &mut Parcel, flow: &mut Flow, world: &mut World<'_, O>) -> bool {
     let network = &mut world.network;
-    match network.send::<O, false>(parcel, &mut world.recorder) {
+    match network.send(parcel, &mut world.recorder) {
         Sent::AtSource => return true,
         Sent::Held => network.hold(parcel, O::QUEUE_LENGTH),
-        Sent::Lost(..) => {
-            flow.forget(&parcel.copy().unpack(&mut network.aside).payload);
-        }
+        Sent::Lost(..) => flow.forget(&parcel.copy().unpack(&mut network.aside).payload),
         Sent::InTransit => {}
         Sent::AtSink | Sent::AtGate => debug_assert!(false, "an answer at a sink"),
     }

@@ -7,6 +7,23 @@
 //! | `gated.rs` | the source, woken when its packet is at its gate |
 //! | `deliver.rs` | the sink: takes data, wakes, replies |
 //!
+//! `now` is the time of the event. An end may act `as_of` another time: a fused sink or source acts
+//! ahead of its time, a gated source after it. A segment of TCP and its acknowledgement, in a
+//! network with all shortcuts:
+//!
+//! ```text
+//! transmit               transmit.rs   the source sends a segment
+//! → send                 send.rs       it enters the first link, and all fused beyond it
+//! → put … take_due       transit.rs    it is in transit to its stop, until its event
+//! → send                 send.rs       it enters the next link, and all fused beyond it
+//! → deliver              deliver.rs    its fused sink takes it, and acknowledges it
+//! → send                 send.rs       the acknowledgement crosses the fused links home
+//! → hear_early           hear.rs       the fused source foresees it
+//!   → transmit                             and sends the next segment, or does not:
+//!   → park_at_source     transit.rs        the acknowledgement is parked
+//!     … take_due → hear_parked             until its event
+//! ```
+//!
 //! Calls that are not inlined get a [copy](Parcel::copy) of a parcel, so that the parcel of the hot
 //! path itself stays in registers.
 
@@ -93,12 +110,12 @@ impl Ends {
         ends
     }
 
-    /// Returns a parcel of `size` bytes that leaves an end now at this hop, and has no payload yet.
+    /// Returns a parcel of `size` bytes that leaves an end at this hop, and has no payload yet.
     #[inline]
-    pub(super) fn blank(&self, now: Time, size: u32, hop: u32) -> Parcel {
+    pub(super) fn blank(&self, as_of: Time, size: u32, hop: u32) -> Parcel {
         Parcel {
-            due: now,
-            sent: now,
+            due: as_of,
+            sent: as_of,
             flow: self.flow.index,
             size,
             hop,
@@ -128,9 +145,8 @@ impl Ends {
         } else {
             Duration::ZERO
         };
-        network
-            .events
-            .push(self.entities[end] as usize, deadline.later(crossing));
+        let entity = self.entities[end] as usize;
+        network.events.push(entity, deadline.later(crossing));
     }
 
     /// Returns whether an end's event for this deadline is valid, and clears it. It is invalid if
@@ -145,24 +161,25 @@ impl Ends {
         counts
     }
 
-    /// Handles the loss of a packet at a link that it reaches now, or ahead of time.
+    /// Handles the loss of a packet at a link that it reaches at this time, or later.
     #[cold]
     pub(super) fn lose(
         &mut self,
-        now: Time,
+        as_of: Time,
         parcel: Parcel,
         lost: (Cause, Time),
         network: &mut Network,
     ) {
         let packet = parcel.unpack(&mut network.aside);
-        let tell_at = (parcel.due > now).then_some(parcel.due);
+        let tell_at = (parcel.due > as_of).then_some(parcel.due);
         self.report_loss(&packet, lost, tell_at, network);
     }
 
     /// Counts a packet that is lost for this cause at this time, and reports the cause:
-    /// immediately, or `tell_at`, when the packet reaches the point of its loss (`truths.rs`). The
-    /// judge of a [fused sink](Self::sink_is_ahead) gets it immediately, because this sink also
-    /// takes later packets ahead of time.
+    /// immediately, or `tell_at`, when the packet reaches the point of its loss (`truths.rs`). A
+    /// source's judge must not learn of it earlier. The judge of a [fused
+    /// sink](Self::sink_is_ahead) gets it immediately, because this sink also takes later packets
+    /// ahead of time.
     pub(super) fn report_loss(
         &mut self,
         packet: &Packet,

@@ -8,12 +8,12 @@
 //! - A packet is 48 bytes in a ring (`parcel.rs`, `ring.rs`), and an event is one word
 //!   (`event_queue.rs`): a time and an entity. The entity's state tells what the event means.
 //!
-//! The engine tests the states of an entity in this order ([`Engine::advance`], then
-//! [`Engine::arrival`] and [`Engine::other_event`] for links); the first that holds counts:
+//! The engine tests the state of a link in the order of rows 1 to 4 ([`Engine::link_event`]), and
+//! that of an end in the order of rows 5 and 6 ([`Engine::advance`]); the first that holds counts:
 //!
 //! | | entity | state | meaning of its event | handled by |
 //! |---|---|---|---|---|
-//! | 1 | link | its first packet in transit is due | the packet arrives | [`Engine::arrival`] |
+//! | 1 | link | its first packet in transit is due | the packet arrives | [`Engine::reach`] |
 //! | 2 | link | a truth is due there | a judge learns of a loss | [`Engine::tell`] |
 //! | 3 | link to a gate | its deadline was a crossing ago | it acts | [`Engine::wake_gated`] |
 //! | 4 | busy link | its next turn is now | packets leave it | [`Engine::turn`] |
@@ -21,15 +21,7 @@
 //! | 6 | sink | its deadline is armed | it acts | [`Ends::wake_sink`] |
 //! | 7 | any of rows 3 to 6 | none of these | none: overtaken, or its source caught up | |
 //!
-//! A segment of TCP and its acknowledgement, in [words](super#words-of-the-fast-engine) that name
-//! functions:
-//!
-//! ```text
-//! transmit → send (offer, link by link) → put … take → send → deliver → reply
-//!          → send (link by link) → hear, foreseen → transmit
-//!                                or put … take → hear → transmit
-//! ```
-//!
+//! `ends.rs` follows a segment and its acknowledgement through the functions.
 //! `docs/evidence/performance.md` has measurements.
 
 use whyloss::{Cause, Duration, Time};
@@ -59,6 +51,7 @@ pub(super) struct Engine<'a, O> {
     reached: Time,
 }
 
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl<'a, O: Observer> Engine<'a, O> {
     pub(super) fn new(
         scenario: &Scenario,
@@ -122,9 +115,10 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
             if entity < links {
                 self.handled += 1;
-                self.arrival(now, entity);
+                self.link_event(now, entity);
                 continue;
             }
+            // Rows 5 to 7.
             let (flow, end) = ((entity - links) / 2, (entity - links) % 2);
             let ends = &mut self.ends[flow];
             if !ends.disarm(now, end) {
@@ -138,9 +132,11 @@ impl<'a, O: Observer> Engine<'a, O> {
             }
         }
         self.reached = reached;
+        let end = self.world.recorder.window.end;
+        debug_assert!(self.world.network.are_all_taken(end), "a lost event");
         // Deadlines at the end itself count.
-        self.catch_up(self.world.recorder.window.end + Duration::from_nanos(1));
-        goes_on(self.world.recorder.window.end);
+        self.catch_up(end + Duration::from_nanos(1));
+        goes_on(end);
         true
     }
 
@@ -155,19 +151,31 @@ impl<'a, O: Observer> Engine<'a, O> {
         }
     }
 
-    /// Handles an event of a link. Usually, a packet is due at its far end.
+    /// Handles an event of a link: usually row 1 of the table, or else rows 2 to 4 and 7.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    fn arrival(&mut self, now: Time, link: usize) {
+    fn link_event(&mut self, now: Time, link: usize) {
         match self.world.network.take_due(now, link) {
             Some((parcel, hop)) => self.reach(now, parcel, hop),
-            None => self.other_event(now, link),
+            None => self.other_link_event(now, link),
+        }
+    }
+
+    /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7.
+    #[cold]
+    #[inline(never)]
+    fn other_link_event(&mut self, now: Time, link: usize) {
+        if let Some(truth) = self.world.network.take_truth(link, now) {
+            return self.tell(now, truth);
+        }
+        // A link to a gate is never busy.
+        match self.world.network.gate_of[link] {
+            Some(flow) => self.wake_gated(now, flow as usize),
+            None => self.turn(now, link),
         }
     }
 
     /// Handles a packet that reaches a hop now.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn reach(&mut self, now: Time, parcel: Parcel, hop: Hop) {
         let flow = parcel.flow as usize;
         match hop {
@@ -189,62 +197,23 @@ impl<'a, O: Observer> Engine<'a, O> {
         self.reach(now, parcel, hop);
     }
 
-    /// Handles an event of a link over which no packet is due: rows 2 to 4 and 7 of the table. A
-    /// link to a gate is never busy.
-    #[cold]
-    #[inline(never)]
-    fn other_event(&mut self, now: Time, link: usize) {
-        if let Some(truth) = self.world.network.take_truth(link, now) {
-            return self.tell(now, truth);
-        }
-        match self.world.network.gate_of[link] {
-            Some(flow) => self.wake_gated(now, flow as usize),
-            None => self.turn(now, link),
-        }
-    }
-
-    /// Wakes a gated source whose packet may be at its gate.
-    #[inline(never)]
-    fn wake_gated(&mut self, now: Time, flow: usize) {
-        if let Some(parcel) = self.ends[flow].wake_gated(now, &mut self.world) {
-            self.forward(now, parcel);
-        }
-    }
-
-    /// Reports the cause of a loss to its judge, when the packet has reached the link that loses
-    /// it.
-    #[cold]
-    #[inline(never)]
-    fn tell(&mut self, now: Time, truth: Truth) {
-        let ends = &mut self.ends[truth.flow as usize];
-        ends.catch_up(now, &mut self.world);
-        ends.flow.tell(truth.sequence, truth.cause);
-    }
-
     /// Forwards a packet that leaves one link to the next. It is due there now, or later if its
     /// arrival was computed ahead of time.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn forward(&mut self, now: Time, mut parcel: Parcel) {
         let World { recorder, network } = &mut self.world;
         let flow = parcel.flow as usize;
-        match network.send::<O, false>(&mut parcel, recorder) {
+        match network.send(&mut parcel, recorder) {
             Sent::InTransit => {}
-            Sent::AtSource => {
-                self.ends[flow].hear_early(&parcel, &mut self.world);
-            }
-            Sent::AtSink => {
-                self.ends[flow].deliver(parcel.due, &parcel, &mut self.world);
-            }
+            Sent::AtSource => self.ends[flow].hear_early(&parcel, &mut self.world),
+            Sent::AtSink => self.ends[flow].deliver(parcel.due, &parcel, &mut self.world),
             Sent::Held => {
                 if let Some(onward) = network.hold_or_pass(&parcel, O::QUEUE_LENGTH) {
                     self.reach_apart(now, onward);
                 }
             }
-            Sent::Lost(cause, when) => {
-                self.lose(now, parcel.copy(), (cause, when));
-            }
             Sent::AtGate => debug_assert!(false, "at a gate, after it"),
+            Sent::Lost(cause, when) => self.lose(now, parcel.copy(), (cause, when)),
         }
     }
 
@@ -257,7 +226,26 @@ impl<'a, O: Observer> Engine<'a, O> {
         ends.lose(now, parcel, lost, &mut world.network);
     }
 
-    /// Handles the packets that a link returns because their fates are known.
+    /// Reports the cause of a loss to its judge, when the packet has reached the link that loses
+    /// it.
+    #[cold]
+    #[inline(never)]
+    fn tell(&mut self, now: Time, truth: Truth) {
+        let ends = &mut self.ends[truth.flow as usize];
+        ends.catch_up(now, &mut self.world);
+        ends.flow.tell(truth.sequence, truth.cause);
+    }
+
+    /// Wakes a gated source whose packet may be at its gate, unless the event is of row 7.
+    #[inline(never)]
+    fn wake_gated(&mut self, now: Time, flow: usize) {
+        if let Some(parcel) = self.ends[flow].wake_gated(now, &mut self.world) {
+            self.forward(now, parcel);
+        }
+    }
+
+    /// Handles the packets that a link returns because their fates are known, unless the event is
+    /// of row 7.
     #[cold]
     #[inline(never)]
     fn turn(&mut self, now: Time, link: usize) {

@@ -88,11 +88,9 @@ impl Ends {
         let mut parcel = Parcel::default();
         while self.poll(deadline, &mut parcel, world) {
             let network = &mut world.network;
-            match network.send::<O, true>(&mut parcel, &mut world.recorder) {
+            match network.send_to_gate(&mut parcel, &mut world.recorder) {
                 Sent::AtGate if woken && parcel.due == event => there = Some(parcel),
-                // The link already has an event at the time of `event`.
-                Sent::AtGate if parcel.due == event => network.put_silently(gate, parcel),
-                Sent::AtGate => network.put(gate, parcel),
+                Sent::AtGate => network.park_at_gate(gate, parcel, event),
                 Sent::Lost(cause, when) => {
                     self.lose(deadline, parcel.copy(), (cause, when), network);
                 }

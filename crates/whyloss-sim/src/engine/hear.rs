@@ -40,13 +40,12 @@ impl Ends {
         if self.foresees(parcel) {
             self.hear_foreseen(parcel, world);
         } else {
-            world.network.park(parcel.copy());
+            world.network.park_at_source(parcel.copy());
         }
     }
 
     /// Handles an answer that was parked at the end of a link and is due now, and those after it
-    /// that the source then foresees. Then sets the link's event, which
-    /// [`take_due`](super::network::Network::take_due) left to this function.
+    /// that the source then foresees.
     #[inline(never)]
     pub(super) fn hear_parked<O: Observer>(
         &mut self,
@@ -55,21 +54,12 @@ impl Ends {
         world: &mut World<'_, O>,
     ) {
         let link = world.network.table.link_before(parcel.hop);
-        let others = !world.network.transits[link].is_empty();
         self.hear(now, parcel, world);
-        if !others {
-            // A packet that was put there since then found the ring empty and has set the event.
-            return;
-        }
-        while let Some(&next) = world.network.transits[link].first()
-            && next.flow == self.flow.index
-            && self.foresees(&next)
-        {
-            world.network.transits[link].pop();
+        // No packet has entered the link meanwhile: the source's data stops before it.
+        while let Some(next) = (world.network).take_foreseen(link, |next| {
+            next.flow == self.flow.index && self.foresees(next)
+        }) {
             self.hear_foreseen(&next, world);
-        }
-        if let Some(next) = world.network.transits[link].first() {
-            world.network.events.push(link, next.due);
         }
     }
 

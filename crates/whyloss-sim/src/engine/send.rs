@@ -13,33 +13,52 @@ use crate::observe::Observer;
 /// The outcome of [sending](Network::send) a packet. Its parcel has moved: `hop` is the hop that
 /// the packet has reached, and `due` is when it is there.
 ///
-/// | outcome | `hop` | what is left to do |
-/// |---|---|---|
-/// | `InTransit` | its next stop | nothing: an event takes the packet there |
-/// | `AtSink` | its fused sink | deliver it |
-/// | `AtSource` | its fused source | let the source foresee it, or [park](Network::park) it |
-/// | `AtGate` | its [gate](super::shortcuts::Gate) | send it on, or [park](Network::put) it |
-/// | `Lost` | the link that loses it | [report](super::ends::Ends::lose) the loss |
-/// | `Held` | a busy link | [give](Network::hold) it to the link |
+/// | outcome | of | `hop` | what is left to do |
+/// |---|---|---|---|
+/// | `InTransit` | any packet | its next stop | nothing: an event takes the packet there |
+/// | `AtSink` | data | its fused sink | deliver it |
+/// | `AtSource` | an answer | its fused source | foresee or [park](Network::park_at_source) it |
+/// | `AtGate` | data [sent there](Network::send_to_gate) | its gate | send it on, or park it |
+/// | `Lost` | any packet | the link that loses it | [report](super::ends::Ends::lose) the loss |
+/// | `Held` | any packet | a busy link | [give](Network::hold) it to the link |
 pub(crate) enum Sent {
     InTransit,
     AtSink,
     /// No packet is parked there before it.
     AtSource,
-    /// Only if the sender asked to stop at its gate (`TO_GATE`).
     AtGate,
     /// The packet is or will be lost at this time, for this cause.
     Lost(Cause, Time),
     Held,
 }
 
+#[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Network {
     /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on to
-    /// the first hop that is not fused. There, the packet is put in transit. With `TO_GATE` (a
-    /// gated source, whose first stop is its gate), it is returned, as its time may be now.
+    /// the first hop that is not fused. There, the packet is put in transit.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
-    pub(crate) fn send<O: Observer, const TO_GATE: bool>(
+    pub(crate) fn send<O: Observer>(
+        &mut self,
+        parcel: &mut Parcel,
+        recorder: &mut Recorder<'_, O>,
+    ) -> Sent {
+        self.cross::<O, true>(parcel, recorder)
+    }
+
+    /// Sends a packet of a gated source to its [gate](super::shortcuts::Gate), where its time may
+    /// be now. The caller sends it on, or [parks](Network::park_at_gate) it, unless it is lost.
+    #[inline(always)]
+    pub(crate) fn send_to_gate<O: Observer>(
+        &mut self,
+        parcel: &mut Parcel,
+        recorder: &mut Recorder<'_, O>,
+    ) -> Sent {
+        self.cross::<O, false>(parcel, recorder)
+    }
+
+    /// Sends a packet like [`Self::send`]. Without `PUT`, stops at its gate.
+    #[inline(always)]
+    fn cross<O: Observer, const PUT: bool>(
         &mut self,
         parcel: &mut Parcel,
         recorder: &mut Recorder<'_, O>,
@@ -71,7 +90,7 @@ impl Network {
             hop = self.table.hops[index];
             if !hop.is_fused() {
                 (parcel.hop, parcel.due) = (index as u32, at);
-                if TO_GATE {
+                if !PUT {
                     return Sent::AtGate;
                 }
                 self.put(link, *parcel);
@@ -85,7 +104,7 @@ impl Network {
                 if self.transits[link].is_empty() {
                     return Sent::AtSource;
                 }
-                self.park(parcel.copy());
+                self.park_at_source(parcel.copy());
                 return Sent::InTransit;
             }
         }
@@ -93,7 +112,6 @@ impl Network {
 
     /// Offers a packet to a link and counts its fate. Returns its arrival time, or why it has none.
     #[inline(always)]
-    #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
     fn offer<O: Observer>(
         &mut self,
         at: Time,
@@ -203,7 +221,7 @@ mod tests {
             ..Parcel::default()
         };
         // 1 ms of transmission and 1 ms of delay.
-        let sent = network.send::<(), false>(&mut parcel, recorder);
+        let sent = network.send::<()>(&mut parcel, recorder);
         assert!(matches!(sent, Sent::InTransit));
         assert_eq!((parcel.hop, parcel.due), (first + 1, at(2)));
         let (now, link) = network.events.pop().expect("its arrival");
@@ -212,7 +230,7 @@ mod tests {
         // 2 ms of transmission and 1 ms of delay. The second waits; there is no room for a third.
         let [one, two, three] = [(); 3].map(|()| {
             let mut parcel = parcel;
-            let sent = network.send::<(), false>(&mut parcel, recorder);
+            let sent = network.send::<()>(&mut parcel, recorder);
             (sent, parcel.hop, parcel.due)
         });
         assert!(matches!(one, (Sent::AtSink, hop, due) if hop == first + 2 && due == at(5)));

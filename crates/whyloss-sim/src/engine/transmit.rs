@@ -25,23 +25,20 @@ impl Ends {
         }
     }
 
-    /// Sends all that the source may send now and sets its next deadline.
+    /// Sends all that the source may send and sets its next deadline.
     ///
-    /// `now` lies ahead if the source has foreseen an acknowledgement. The recursion ends, because
-    /// the source's data has a stop (`shortcuts/foresee.rs`): no packet reaches the sink, which
+    /// A source that has foreseen an acknowledgement acts ahead of its time. The recursion ends,
+    /// because its data has a stop (`shortcuts/foresee.rs`): no packet reaches the sink, which
     /// could answer, in this step. The loss of a packet at the first link is reported immediately;
-    /// no verdict is requested before `now`.
+    /// no verdict is requested before `as_of`.
     #[inline(always)]
-    pub(super) fn transmit<O: Observer>(&mut self, now: Time, world: &mut World<'_, O>) {
-        if !self.flow.may_send(now, &mut world.recorder) {
+    pub(super) fn transmit<O: Observer>(&mut self, as_of: Time, world: &mut World<'_, O>) {
+        if !self.flow.may_send(as_of, &mut world.recorder) {
             return;
         }
         let mut parcel = Parcel::default();
-        while self.poll(now, &mut parcel, world) {
-            match world
-                .network
-                .send::<O, false>(&mut parcel, &mut world.recorder)
-            {
+        while self.poll(as_of, &mut parcel, world) {
+            match world.network.send(&mut parcel, &mut world.recorder) {
                 Sent::InTransit => {}
                 Sent::AtSink => {
                     debug_assert!(
@@ -52,65 +49,63 @@ impl Ends {
                 }
                 Sent::AtSource | Sent::AtGate => debug_assert!(false, "data at its source"),
                 Sent::Lost(cause, when) => {
-                    self.lose(now, parcel.copy(), (cause, when), &mut world.network);
+                    self.lose(as_of, parcel.copy(), (cause, when), &mut world.network);
                 }
-                Sent::Held => {
-                    world.network.hold(&parcel.copy(), O::QUEUE_LENGTH);
-                }
+                Sent::Held => world.network.hold(&parcel.copy(), O::QUEUE_LENGTH),
             }
         }
         self.arm(SOURCE, self.flow.source.next_timeout(), &mut world.network);
-        self.flow.show_acted(now, &mut world.recorder);
+        self.flow.show_acted(as_of, &mut world.recorder);
     }
 
-    /// Writes the next packet that the source may send now into `parcel`, and counts it. Returns
+    /// Writes the next packet that the source may send into `parcel`, and counts it. Returns
     /// false if there is none. An optional parcel would not stay in registers.
     #[inline(always)]
     pub(super) fn poll<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         parcel: &mut Parcel,
         world: &mut World<'_, O>,
     ) -> bool {
         // Each kind of source has its own call, so that its payload stays in registers.
         let payload = match &mut self.flow.source {
             Source::Tcp(sender) if !self.flow.capable => {
-                let Some(segment) = sender.poll_transmit(now) else {
+                let Some(segment) = sender.poll_transmit(as_of) else {
                     return false;
                 };
-                *parcel = self.blank(now, self.flow.wire_size, self.there);
+                *parcel = self.blank(as_of, self.flow.wire_size, self.there);
                 parcel.number = segment.sequence;
                 if segment.retransmission {
                     parcel.kind = Kind::Retransmission;
                 }
                 let packet = parcel.whole(Payload::Segment(segment));
-                self.flow.count_sent(now, &packet, &mut world.recorder);
+                self.flow.count_sent(as_of, &packet, &mut world.recorder);
                 return true;
             }
-            Source::Tfrc(sender) => tfrc::poll(sender, now).map(Payload::TfrcData),
-            Source::Iftp(source) => source.poll(now).map(Payload::IftpData),
-            _ => return self.poll_any(now, parcel, world),
+            Source::Tfrc(sender) => tfrc::poll(sender, as_of).map(Payload::TfrcData),
+            Source::Iftp(source) => source.poll(as_of).map(Payload::IftpData),
+            _ => return self.poll_other(as_of, parcel, world),
         };
         let Some(payload) = payload else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, world);
+        *parcel = self.pack_next(as_of, payload, world);
         true
     }
 
     /// Polls like [`Self::poll`], for all sources.
     #[cold]
     #[inline(never)]
-    fn poll_any<O: Observer>(
+    fn poll_other<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         parcel: &mut Parcel,
         world: &mut World<'_, O>,
     ) -> bool {
-        let Some(payload) = self.flow.source.poll(now) else {
+        let Some(payload) = self.flow.source.poll(as_of) else {
             return false;
         };
-        *parcel = self.pack_next(now, payload, world);
+        *parcel = self.pack_next(as_of, payload, world);
         true
     }
 
@@ -118,17 +113,17 @@ impl Ends {
     #[inline(always)]
     fn pack_next<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         payload: Payload,
         world: &mut World<'_, O>,
     ) -> Parcel {
         if self.flow.capable {
-            return self.pack_capable(now, payload, world);
+            return self.pack_capable(as_of, payload, world);
         }
-        let blank = self.blank(now, self.flow.wire_size, self.there);
+        let blank = self.blank(as_of, self.flow.wire_size, self.there);
         let mut packet = blank.whole(payload);
         packet.size = payload.size().unwrap_or(packet.size);
-        self.flow.count_sent(now, &packet, &mut world.recorder);
+        self.flow.count_sent(as_of, &packet, &mut world.recorder);
         Parcel::pack(&packet, &mut world.network.aside)
     }
 
@@ -138,13 +133,13 @@ impl Ends {
     #[inline(never)]
     fn pack_capable<O: Observer>(
         &mut self,
-        now: Time,
+        as_of: Time,
         payload: Payload,
         world: &mut World<'_, O>,
     ) -> Parcel {
         let size = self.flow.wire_size;
-        let packet = self.flow.packet(now, self.there, size, payload);
-        self.flow.count_sent(now, &packet, &mut world.recorder);
+        let packet = self.flow.packet(as_of, self.there, size, payload);
+        self.flow.count_sent(as_of, &packet, &mut world.recorder);
         Parcel::pack(&packet, &mut world.network.aside)
     }
 }

@@ -17,7 +17,8 @@
 //! plain link of such a [`Wire`](super::wire::Wire) gives every packet [`Fate::Held`].
 //!
 //! Only a packet that comes from another link is [passed on](Network::hold_or_pass) immediately. A
-//! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time.
+//! packet that an end sends is [held](Network::hold), and leaves at a turn at the same time: only
+//! the engine can forward a packet, and an end sees no more than the network.
 
 use whyloss::Time;
 use whyloss_link::Fate;
@@ -169,7 +170,7 @@ mod tests {
                 size: 1_000,
                 ..Parcel::default()
             };
-            let sent = network.send::<(), false>(&mut parcel, recorder);
+            let sent = network.send::<()>(&mut parcel, recorder);
             assert!(matches!(sent, Sent::Held));
             if let Some(passed) = network.hold_or_pass(&parcel, false) {
                 note(Time::ZERO, passed.due);
