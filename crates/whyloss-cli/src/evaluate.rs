@@ -6,6 +6,7 @@ mod media;
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -14,9 +15,10 @@ use whyloss_sim::text::one_line;
 use whyloss_sim::{Registry, recording};
 use whyloss_study::evaluation::adversary::{self, Effort, Found};
 use whyloss_study::evaluation::{
-    self as study, Carrier, Contender, Criterion, Kept, Setting, report,
+    self as study, Carrier, Contender, Criterion, Finding, Kept, Setting, report,
 };
 use whyloss_study::report as files;
+use whyloss_study::sweep::{Share, SweepError};
 
 use crate::error::CliError;
 use crate::interrupt::stop_on_interrupt;
@@ -90,6 +92,10 @@ pub(crate) struct EvaluateArgs {
     /// With --adversary, seed of the search.
     #[arg(long, value_name = "N", requires = "adversary", default_value_t = 1)]
     seed: u64,
+    /// Run only part K of N, such as `2/8`, and write no page. Several machines can run the parts
+    /// at once with the same DIR and options. Without --part, the command then writes the page.
+    #[arg(long, value_name = "K/N", conflicts_with_all = ["media", "adversary"])]
+    part: Option<Share>,
     /// Number of threads [default: one per core]. Does not affect results.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
@@ -150,68 +156,129 @@ pub(crate) fn run(
         quick: args.quick,
     };
     let criteria = chosen(args)?;
-    files::renew(&args.out).map_err(CliError::Out)?;
-    let kept = Kept::open(&args.out.join("runs")).map_err(CliError::Plan)?;
-    let stop = stop_on_interrupt().map_err(CliError::Signal)?;
-    let pool = threads::pool(args.jobs)?;
-    let bar = Bar::new();
-    let mut findings = Vec::new();
-    for (index, criterion) in criteria.iter().enumerate() {
-        bar.begin(&criterion.id, index, criteria.len());
-        let found =
-            pool.install(|| study::run(criterion, &setting, registry, Some(&kept), &bar, &stop));
-        let Some(found) = found.map_err(CliError::Plan)? else {
-            bar.clear();
-            let rest = criteria[index..]
-                .iter()
-                .map(|criterion| criterion.id.clone());
-            return Err(CliError::Interrupted {
-                cut_short: Vec::new(),
-                not_run: rest.collect(),
-            });
-        };
-        findings.push(found);
+    let evaluation = Evaluation {
+        args,
+        registry,
+        setting,
+        criteria,
+    };
+    match args.part {
+        Some(part) => evaluation.run_part(part, out),
+        None => evaluation.run(out),
     }
-    bar.clear();
-    let carriers = [Carrier::Tcp, Carrier::Quic].into_iter();
-    let carriers =
-        carriers.filter(|carrier| findings.iter().any(|found| found.carrier == *carrier));
-    let mut outcomes: Vec<_> = carriers
-        .map(|carrier| report::summary(&findings, carrier))
-        .collect();
-    for overview in &outcomes {
-        out.write_all(files::table::render(overview).as_bytes())?;
-        writeln!(out)?;
+}
+
+/// An evaluation with its criteria.
+struct Evaluation<'a> {
+    args: &'a EvaluateArgs,
+    registry: &'a Registry,
+    setting: Setting,
+    criteria: Vec<Criterion>,
+}
+
+impl Evaluation<'_> {
+    /// Applies `run` to each criterion until it returns `None` because the user has interrupted it.
+    fn each<T: Send>(
+        &self,
+        run: impl Fn(&Criterion, &Bar, &AtomicBool) -> Result<Option<T>, SweepError> + Sync,
+    ) -> Result<Vec<T>, CliError> {
+        let stop = stop_on_interrupt().map_err(CliError::Signal)?;
+        let pool = threads::pool(self.args.jobs)?;
+        let bar = Bar::new();
+        let mut found = Vec::new();
+        for (index, criterion) in self.criteria.iter().enumerate() {
+            bar.begin(&criterion.id, index, self.criteria.len());
+            let ran = pool.install(|| run(criterion, &bar, &stop));
+            let Some(ran) = ran.map_err(CliError::Plan)? else {
+                bar.clear();
+                let rest = self.criteria[index..].iter();
+                return Err(CliError::Interrupted {
+                    cut_short: Vec::new(),
+                    not_run: rest.map(|criterion| criterion.id.clone()).collect(),
+                });
+            };
+            found.push(ran);
+        }
+        bar.clear();
+        Ok(found)
     }
-    let overviews = outcomes.len();
-    outcomes.extend(findings.iter().map(report::outcome));
-    let (left_out, command) = (study::uncovered(), command(args));
-    for outcome in &outcomes {
-        files::write_outcome(&args.out, outcome)?;
+
+    /// Runs a share of the runs, beside other processes. The pages are left to the process that
+    /// runs the whole evaluation.
+    fn run_part(&self, part: Share, out: &mut dyn Write) -> Result<(), CliError> {
+        let runs = self.args.out.join("runs");
+        files::prepare(&self.args.out).map_err(CliError::Out)?;
+        let kept = Kept::join(&runs).map_err(CliError::Plan)?;
+        let counts = self.each(|criterion, bar, stop| {
+            let Self {
+                setting, registry, ..
+            } = self;
+            study::run_share(criterion, setting, registry, &kept, part, bar, stop)
+        })?;
+        let runs_in = files::counted(counts.into_iter().sum::<usize>() as u64, "run");
+        writeln!(out, "{runs_in} in {}", runs.display())?;
+        Ok(())
     }
-    let json: String = outcomes.iter().map(files::json::render).collect();
-    let page = report::page(&outcomes, &setting, &left_out, &command);
-    let document = report::document(&outcomes[..overviews], &setting, &command);
-    let each = report::criteria(&outcomes[overviews..], &setting, &left_out);
-    for (name, text) in [
-        ("evaluation.json", &json),
-        ("evaluation.md", &document),
-        ("criteria.md", &each),
-        ("index.html", &page),
-    ] {
-        files::write(&args.out, name, text)?;
+
+    fn run(&self, out: &mut dyn Write) -> Result<(), CliError> {
+        let dir = &self.args.out;
+        files::prepare(dir).map_err(CliError::Out)?;
+        let kept = Kept::open(&dir.join("runs")).map_err(CliError::Plan)?;
+        // Parts that are still running keep the earlier page.
+        files::renew(dir).map_err(CliError::Out)?;
+        let findings = self.each(|criterion, bar, stop| {
+            let Self {
+                setting, registry, ..
+            } = self;
+            study::run(criterion, setting, registry, Some(&kept), bar, stop)
+        })?;
+        self.write(&findings, out)
     }
-    writeln!(out, "{}", args.out.join("index.html").display())?;
-    let failed = findings
-        .iter()
-        .filter_map(|finding| finding.failed.as_ref());
-    let runs = failed.clone().map(|failed| failed.0).sum();
-    match failed.map(|failed| &failed.1).next() {
-        None => Ok(()),
-        Some(first) => Err(CliError::EvaluationFailed {
-            runs,
-            first: first.clone(),
-        }),
+
+    /// Writes the pages and tables, and prints the totals.
+    fn write(&self, findings: &[Finding], out: &mut dyn Write) -> Result<(), CliError> {
+        let Self { args, setting, .. } = self;
+        let carriers = [Carrier::Tcp, Carrier::Quic].into_iter();
+        let carriers =
+            carriers.filter(|carrier| findings.iter().any(|found| found.carrier == *carrier));
+        let mut outcomes: Vec<_> = carriers
+            .map(|carrier| report::summary(findings, carrier))
+            .collect();
+        for overview in &outcomes {
+            out.write_all(files::table::render(overview).as_bytes())?;
+            writeln!(out)?;
+        }
+        let overviews = outcomes.len();
+        outcomes.extend(findings.iter().map(report::outcome));
+        let left_out = study::uncovered();
+        let command = command(args);
+        for outcome in &outcomes {
+            files::write_outcome(&args.out, outcome)?;
+        }
+        let json: String = outcomes.iter().map(files::json::render).collect();
+        let page = report::page(&outcomes, setting, &left_out, &command);
+        let document = report::document(&outcomes[..overviews], setting, &command);
+        let each = report::criteria(&outcomes[overviews..], setting, &left_out);
+        for (name, text) in [
+            ("evaluation.json", &json),
+            ("evaluation.md", &document),
+            ("criteria.md", &each),
+            ("index.html", &page),
+        ] {
+            files::write(&args.out, name, text)?;
+        }
+        writeln!(out, "{}", args.out.join("index.html").display())?;
+        let failed = findings
+            .iter()
+            .filter_map(|finding| finding.failed.as_ref());
+        let runs = failed.clone().map(|failed| failed.0).sum();
+        match failed.map(|failed| &failed.1).next() {
+            None => Ok(()),
+            Some(first) => Err(CliError::EvaluationFailed {
+                runs,
+                first: first.clone(),
+            }),
+        }
     }
 }
 

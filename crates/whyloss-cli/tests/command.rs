@@ -19,6 +19,7 @@ fn wrong_input_is_exit_two_on_standard_error_alone() {
         &["reproduce", "--all", "--seeds", "0"],
         &["bench", "--workload", "no-such-workload"],
         &["bench", "--repetitions", "0"],
+        &["evaluate", "whyloss", "--out", "x", "--part", "9/8"],
         &["no-such-command"],
         &["validate", "no-such-simulator"],
         &[],
@@ -65,6 +66,48 @@ fn an_ignored_hangup_stays_ignored() {
         let status = status.expect("the status of a process");
         assert_eq!(has_hangup(&status, "SigIgn:"), ignored);
         assert_eq!(has_hangup(&status, "SigCgt:"), !ignored);
+    }
+}
+
+/// A part keeps its runs and writes no page. The call without `--part` then writes that of one
+/// call.
+#[test]
+fn parts_of_an_evaluation_make_its_page() {
+    let base = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join("evaluation-parts");
+    let _ = std::fs::remove_dir_all(&base);
+    let run = |dir: &str, part: &[&str]| {
+        let out = base.join(dir);
+        let out = out.to_str().expect("a plain path");
+        let quick = ["evaluate", "whyloss", "--quick", "--only", "5.2.2", "--out"];
+        let output = whyloss(&[&quick[..], &[out], part].concat());
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stdout).expect("UTF-8")
+    };
+    run("one", &[]);
+    let printed = ["1/2", "2/2"].map(|part| run("parts", &["--part", part]));
+    assert!(!base.join("parts/index.html").exists());
+    let runs = printed.map(|text| {
+        let (count, place) = text.split_once(' ').expect("a count of runs");
+        assert!(place.ends_with("/runs\n"), "{text}");
+        count.parse::<u32>().expect("a count")
+    });
+    assert_eq!(runs.iter().sum::<u32>(), 4);
+    let parts = || std::fs::read_dir(base.join("parts/runs/parts")).map(Iterator::count);
+    let before = parts().expect("parts");
+    run("parts", &[]);
+    assert_eq!(
+        parts().expect("parts"),
+        before,
+        "the last call runs nothing"
+    );
+    for name in [
+        "index.html",
+        "evaluation.json",
+        "evaluation.md",
+        "criteria.md",
+    ] {
+        let [one, parts] = ["one", "parts"].map(|dir| std::fs::read(base.join(dir).join(name)));
+        assert!(one.expect("a file") == parts.expect("a file"), "{name}");
     }
 }
 

@@ -152,10 +152,14 @@ pub fn write(path: &Path, contents: &[u8]) -> io::Result<()> {
 
 /// Opens a file for locking and creates it if it is missing. Follows no symbolic link.
 ///
+/// It is readable as well, because NFS refuses a shared lock otherwise.
+///
 /// # Errors
 /// Returns an error if the file cannot be opened or is not a regular file.
 pub fn lock_file(path: &Path) -> io::Result<File> {
-    match create_new(path) {
+    let mut options = File::options();
+    options.read(true).write(true);
+    match options.clone().create_new(true).open(path) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => return made,
     }
@@ -164,7 +168,7 @@ pub fn lock_file(path: &Path) -> io::Result<File> {
     if !there.is_file() {
         return Err(no_file());
     }
-    let file = File::options().write(true).open(path)?;
+    let file = options.open(path)?;
     // The file may have been replaced since the check. Nothing has been written to it.
     if same(&file.metadata()?, &there) {
         Ok(file)

@@ -1,6 +1,7 @@
 //! Networks drawn at random, and links whose losses were recorded: criteria with a case for each.
 
 use std::fmt::Write as _;
+use std::fs;
 use std::path::Path;
 
 use whyloss_sim::recording::Recording;
@@ -118,7 +119,8 @@ classifier = \"unaware\"";
 }
 
 /// Returns the criterion whose channels replay recorded links, and writes their patterns into
-/// `patterns`. Returns `None` if no link loses more than 0 and at most 30 % of its packets.
+/// `patterns`. Removes no file, because other processes may be reading it. Returns `None` if no
+/// link loses more than 0 and at most 30 % of its packets.
 ///
 /// # Errors
 /// Returns an error if a pattern cannot be written.
@@ -127,14 +129,17 @@ pub fn recorded(recording: &Recording, patterns: &Path) -> Result<Option<Criteri
     let links = links.filter(|link| link.losses() > 0 && link.loss() <= MOST_LOSS);
     let links: Vec<_> = links.collect();
     let (found, step) = (links.len(), links.len().div_ceil(LINKS).max(1));
-    report::renew(patterns)?;
+    report::prepare(patterns)?;
     let absolute = std::path::absolute(patterns);
     let absolute = absolute.unwrap_or_else(|_| patterns.to_owned());
     let mut cases = Vec::new();
     for (number, link) in links.into_iter().step_by(step).enumerate() {
         let file = format!("link-{}.txt", number + 1);
         let digits = link.lost.iter().map(|lost| if *lost { '1' } else { '0' });
-        report::write(patterns, &file, &digits.chain(['\n']).collect::<String>())?;
+        let text: String = digits.chain(['\n']).collect();
+        if !fs::read_to_string(patterns.join(&file)).is_ok_and(|there| there == text) {
+            report::write(patterns, &file, &text)?;
+        }
         // Round trips alternate between 20, 60 and 200 ms; the buffer is one bandwidth-delay
         // product.
         let one_way = [10, 30, 100][number % 3];

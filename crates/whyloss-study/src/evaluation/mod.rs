@@ -4,7 +4,7 @@
 //! Criterion   a section of the RFC, a network with cases, measures
 //!   ↓         (`evaluation/criteria.toml`, `drawn`)
 //!   ↓ run     one sweep for each network: contenders × cases × seeds; a store keeps the runs, so
-//!   ↓         that it can resume
+//!   ↓         that it can resume, or run in shares on several machines (`run_share`)
 //! Finding     the values of every contender in every case
 //!   ↓         relative values: against CUBIC in the same place, or against the same controller
 //!   ↓         with the true causes
@@ -24,7 +24,7 @@ mod run;
 pub use contender::{Carrier, Contender, Unknown};
 pub use criterion::{Criterion, Uncovered, criteria, uncovered};
 pub use drawn::{drawn, recorded};
-pub use run::{Finding, Kept, run};
+pub use run::{Finding, Kept, run, run_share};
 
 /// The settings of an evaluation.
 #[derive(Clone, Debug)]

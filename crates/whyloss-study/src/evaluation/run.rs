@@ -11,7 +11,7 @@ use whyloss_sim::Registry;
 use super::criterion::{Against, Case, Criterion};
 use super::{Carrier, Contender, Setting};
 use crate::experiment::Progress;
-use crate::sweep::{Part, Plan, Store, Sweep, SweepError};
+use crate::sweep::{Part, Plan, Share, Store, Sweep, SweepError};
 use crate::{CONFIDENCE, Mean, statistics};
 
 /// The interval at which finished runs are saved.
@@ -31,7 +31,18 @@ impl Kept {
     /// # Errors
     /// Returns the errors of [`Store::open`] and [`Store::parts`].
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
-        let store = Store::open(directory)?;
+        Self::read(Store::open(directory)?)
+    }
+
+    /// Reads the runs in this directory, in which other processes may run other shares meanwhile.
+    ///
+    /// # Errors
+    /// Returns the errors of [`Store::join`] and [`Store::parts`].
+    pub fn join(directory: &Path) -> Result<Self, SweepError> {
+        Self::read(Store::join(directory)?)
+    }
+
+    fn read(store: Store) -> Result<Self, SweepError> {
         let mut parts = Vec::new();
         store.parts(|part| parts.push(part.clone()))?;
         Ok(Self { store, parts })
@@ -55,6 +66,78 @@ pub struct Finding {
     pub failed: Option<(usize, String)>,
 }
 
+/// A criterion with everything that decides its runs.
+struct Job {
+    criterion: Criterion,
+    /// The contenders that tables show.
+    shown: Vec<Contender>,
+    /// These and the references with which they are compared.
+    all: Vec<Contender>,
+    carrier: Carrier,
+    seeds: u64,
+}
+
+impl Job {
+    fn new(criterion: &Criterion, setting: &Setting) -> Self {
+        let mut criterion = criterion.clone();
+        if setting.quick {
+            criterion.cases.truncate(2);
+        }
+        let shown = contenders(setting, criterion.truth);
+        let mut all = shown.clone();
+        if criterion.truth {
+            let told = shown
+                .iter()
+                .filter(|one| !one.is_told())
+                .map(Contender::told);
+            all.extend(told.filter(|told| !shown.contains(told)));
+        }
+        let cubic = Contender::cubic();
+        let measures = &criterion.measures;
+        let harm = (measures.iter()).any(|measure| measure.against == Some(Against::Cubic));
+        if harm && all.iter().all(|one| one.name != cubic.name) {
+            all.push(cubic);
+        }
+        Self {
+            carrier: criterion.carrier.unwrap_or(setting.carrier),
+            seeds: if criterion.once { 1 } else { setting.seeds },
+            criterion,
+            shown,
+            all,
+        }
+    }
+
+    /// Returns the cases of each sweep: those of one network.
+    fn sweeps(&self) -> impl Iterator<Item = &[Case]> {
+        let cases = &self.criterion.cases;
+        cases.chunk_by(|a, b| a.scenario == b.scenario)
+    }
+
+    /// Runs the missing runs of these cases, or those of a share. Returns the sweep, or `None` once
+    /// `stop` is set.
+    fn run(
+        &self,
+        cases: &[Case],
+        registry: &Registry,
+        kept: Option<&Kept>,
+        share: Option<Share>,
+        progress: &dyn Progress,
+        stop: &AtomicBool,
+    ) -> Result<Option<Sweep>, SweepError> {
+        let plan = plan(&self.criterion, cases, &self.all, self.carrier, self.seeds)?;
+        let mut sweep = Sweep::with(plan, registry.clone())?;
+        if let Some(share) = share {
+            sweep.keep(share);
+        }
+        for part in kept.map_or(&[][..], |kept| &kept.parts) {
+            sweep.learn(part);
+        }
+        sweep.run(kept.map(|kept| &kept.store), EVERY, progress, stop)?;
+        let (known, wanted) = sweep.count();
+        Ok((known == wanted).then_some(sweep))
+    }
+}
+
 /// Runs the missing runs of a criterion and returns the findings, or `None` once `stop` is set.
 ///
 /// # Errors
@@ -67,48 +150,20 @@ pub fn run(
     progress: &dyn Progress,
     stop: &AtomicBool,
 ) -> Result<Option<Finding>, SweepError> {
-    let mut criterion = criterion.clone();
-    if setting.quick {
-        criterion.cases.truncate(2);
-    }
-    let carrier = criterion.carrier.unwrap_or(setting.carrier);
-    let shown = contenders(setting, criterion.truth);
-    // The references of the shown contenders also run, but are not shown.
-    let mut all = shown.clone();
-    if criterion.truth {
-        let told = shown
-            .iter()
-            .filter(|one| !one.is_told())
-            .map(Contender::told);
-        all.extend(told.filter(|told| !shown.contains(told)));
-    }
-    let cubic = Contender::cubic();
-    let measures = &criterion.measures;
-    let harm = (measures.iter()).any(|measure| measure.against == Some(Against::Cubic));
-    if harm && all.iter().all(|one| one.name != cubic.name) {
-        all.push(cubic);
-    }
-
-    let seeds = if criterion.once { 1 } else { setting.seeds };
+    let job = Job::new(criterion, setting);
     // The values by contender, case, measure and seed.
-    let measures = criterion.measures.len();
-    let mut raw = vec![
-        vec![vec![vec![f64::NAN; seeds as usize]; measures]; criterion.cases.len()];
-        all.len()
-    ];
+    let measures = job.criterion.measures.len();
+    let mut raw =
+        vec![
+            vec![vec![vec![f64::NAN; job.seeds as usize]; measures]; job.criterion.cases.len()];
+            job.all.len()
+        ];
     let mut failed: Option<(usize, String)> = None;
     let mut start = 0;
-    for cases in criterion.cases.chunk_by(|a, b| a.scenario == b.scenario) {
-        let plan = plan(&criterion, cases, &all, carrier, seeds)?;
-        let mut sweep = Sweep::with(plan, registry.clone())?;
-        for part in kept.map_or(&[][..], |kept| &kept.parts) {
-            sweep.learn(part);
-        }
-        sweep.run(kept.map(|kept| &kept.store), EVERY, progress, stop)?;
-        let (known, wanted) = sweep.count();
-        if known < wanted {
+    for cases in job.sweeps() {
+        let Some(sweep) = job.run(cases, registry, kept, None, progress, stop)? else {
             return Ok(None);
-        }
+        };
         if let Some(failure) = sweep.failed() {
             let before = failed.take();
             let runs = before.as_ref().map_or(0, |before| before.0) + failure.runs;
@@ -123,15 +178,42 @@ pub fn run(
         }
         start += cases.len();
     }
-    let values = set_against(&criterion, &shown, &all, &raw);
+    let (criterion, shown) = (job.criterion, job.shown);
+    let values = set_against(&criterion, &shown, &job.all, &raw);
     Ok(Some(Finding {
         criterion,
         contenders: shown,
-        seeds,
-        carrier,
+        seeds: job.seeds,
+        carrier: job.carrier,
         values,
         failed,
     }))
+}
+
+/// Runs the missing runs of a share of a criterion. Returns the number of runs in the share, or
+/// `None` once `stop` is set.
+///
+/// # Errors
+/// Returns the errors of [`run`].
+pub fn run_share(
+    criterion: &Criterion,
+    setting: &Setting,
+    registry: &Registry,
+    kept: &Kept,
+    share: Share,
+    progress: &dyn Progress,
+    stop: &AtomicBool,
+) -> Result<Option<usize>, SweepError> {
+    let job = Job::new(criterion, setting);
+    let mut runs = 0;
+    for cases in job.sweeps() {
+        let sweep = job.run(cases, registry, Some(kept), Some(share), progress, stop)?;
+        let Some(sweep) = sweep else {
+            return Ok(None);
+        };
+        runs += sweep.count().1;
+    }
+    Ok(Some(runs))
 }
 
 /// Returns the contenders that tables show.

@@ -1,9 +1,12 @@
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use whyloss_sim::Registry;
+use whyloss_sim::recording::{Recording, Trial};
 
 use super::*;
-use crate::experiment::Unwatched;
+use crate::experiment::{Progress, Unwatched};
+use crate::report::json;
+use crate::sweep::Share;
 use crate::{Mean, Outcome};
 
 fn setting(scheme: &str) -> Setting {
@@ -140,4 +143,88 @@ fn a_note_of_several_tables_appears_once() {
         text.ends_with("## a\n\nShared.\n\na\n\n## b\n\nb\n\n"),
         "{text}"
     );
+}
+
+/// Parts that run beside each other leave the runs of one call, which then runs nothing, and gives
+/// the same page.
+#[test]
+fn parts_make_the_page_of_one_call() {
+    let [harm, drawn] = drawn(2).try_into().expect("two criteria");
+    let criteria = [harm, drawn];
+    let (setting, registry) = (setting("whyloss"), Registry::new());
+    let stop = AtomicBool::new(false);
+    let page = |kept: &Kept, progress: &Runs| {
+        let found = criteria.iter().map(|criterion| {
+            let found = run(criterion, &setting, &registry, Some(kept), progress, &stop);
+            found.expect("runs").expect("not stopped")
+        });
+        let findings: Vec<Finding> = found.collect();
+        let mut outcomes = vec![report::summary(&findings, Carrier::Tcp)];
+        outcomes.extend(findings.iter().map(report::outcome));
+        let json: String = outcomes.iter().map(json::render).collect();
+        report::page(&outcomes, &setting, &[], "x") + &json
+    };
+    let [whole, shared] = [(); 2].map(|()| tempfile::tempdir().expect("a directory"));
+    let all = Runs::default();
+    let expected = page(&Kept::open(whole.path()).expect("free"), &all);
+
+    let parts = ["1/3", "2/3", "3/3"].map(|text| text.parse::<Share>().expect("a share"));
+    // All parts are open at once, so that none sees the runs of another.
+    let open = parts.map(|part| (part, Kept::join(shared.path()).expect("shared")));
+    assert!(
+        Kept::open(shared.path()).is_err(),
+        "a page of unfinished parts"
+    );
+    let of_parts = Runs::default();
+    let mut counts = Vec::new();
+    for (part, kept) in &open {
+        let runs = criteria.iter().map(|criterion| {
+            let ran = run_share(
+                criterion, &setting, &registry, kept, *part, &of_parts, &stop,
+            );
+            ran.expect("runs").expect("not stopped")
+        });
+        counts.push(runs.sum::<usize>());
+    }
+    assert!(counts.iter().all(|&runs| runs > 0), "{counts:?}");
+    assert_eq!(
+        of_parts.0.load(Ordering::Relaxed),
+        all.0.load(Ordering::Relaxed)
+    );
+    drop(open);
+    let none = Runs::default();
+    let found = page(&Kept::open(shared.path()).expect("free"), &none);
+    assert_eq!((none.0.load(Ordering::Relaxed), found), (0, expected));
+}
+
+/// Counts finished runs.
+#[derive(Default)]
+struct Runs(AtomicU64);
+
+impl Progress for Runs {
+    fn expect(&self, _: u64) {}
+
+    fn finish(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// Patterns that another part may be reading stay.
+#[test]
+fn patterns_of_recordings_stay() {
+    let directory = tempfile::tempdir().expect("a directory");
+    let link = || Trial {
+        lost: vec![true, false, false, false],
+        times: Vec::new(),
+    };
+    for links in [2, 1] {
+        let recording = Recording {
+            trials: (0..links).map(|_| link()).collect(),
+            notes: Vec::new(),
+        };
+        let criterion = recorded(&recording, directory.path()).expect("room");
+        assert_eq!(criterion.expect("links that lose").cases.len(), links);
+        let pattern = std::fs::read_to_string(directory.path().join("link-2.txt"));
+        assert_eq!(pattern.expect("a pattern"), "1000\n");
+    }
 }

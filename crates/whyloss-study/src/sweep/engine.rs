@@ -14,6 +14,7 @@ use super::columns::{Flows, Lists, columns};
 use super::desk::Desk;
 use super::part::{Part, PartError};
 use super::rows::{AxisColumn, Rows};
+use super::share::Share;
 use super::store::Store;
 use super::task::{Runs, Task};
 use super::{Key, SweepError};
@@ -40,6 +41,8 @@ pub struct Sweep {
     wanted: Vec<u64>,
     known: HashMap<Key, Known>,
     registry: Registry,
+    /// The runs that this process is responsible for; `None` for all.
+    share: Option<Share>,
 }
 
 #[derive(Clone, Debug)]
@@ -170,6 +173,7 @@ impl Sweep {
             points,
             known: HashMap::new(),
             registry,
+            share: None,
         })
     }
 
@@ -214,12 +218,25 @@ impl Sweep {
         })
     }
 
+    /// Limits [`Self::count`], [`Self::missing`] and [`Self::run`] to the runs of a share.
+    pub fn keep(&mut self, share: Share) {
+        self.share = Some(share);
+    }
+
+    fn has(&self, key: Key) -> bool {
+        self.share.is_none_or(|share| share.has(key))
+    }
+
     /// Returns the number of known runs and the number of runs needed so far.
     pub fn count(&self) -> (usize, usize) {
-        let known = self
-            .runs()
-            .filter(|&(point, seed)| self.known.contains_key(&self.key(point, seed)));
-        (known.count(), self.wanted.iter().sum::<u64>() as usize)
+        let keys = self.runs().map(|(point, seed)| self.key(point, seed));
+        let own = keys.filter(|&key| self.has(key));
+        own.fold((0, 0), |(known, wanted), key| {
+            (
+                known + usize::from(self.known.contains_key(&key)),
+                wanted + 1,
+            )
+        })
     }
 
     /// Returns the settings of each point with missing runs, in the form of [`Rows::sets`], and the
@@ -249,7 +266,7 @@ impl Sweep {
         let network = |point| several.then(|| self.network(point));
         for (point, seed) in self.runs() {
             let key = self.key(point, seed);
-            if self.known.contains_key(&key) || !seen.insert(key) {
+            if !self.has(key) || self.known.contains_key(&key) || !seen.insert(key) {
                 continue;
             }
             match batches.last_mut() {

@@ -19,6 +19,7 @@ mod desk;
 mod engine;
 mod part;
 mod rows;
+mod share;
 mod store;
 mod task;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use crate::plan::Plan;
 pub use engine::{Batch, Failed, Sweep};
 pub use part::{Part, PartError, Row};
 pub use rows::{AxisColumn, Rows};
+pub use share::Share;
 pub use store::Store;
 pub use task::Task;
 

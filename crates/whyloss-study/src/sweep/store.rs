@@ -28,20 +28,8 @@ impl Store {
     /// # Errors
     /// Returns an error if the directory cannot be created, or another sweep is writing there.
     pub fn open(directory: &Path) -> Result<Self, SweepError> {
-        let parts =
-            create_below(directory, PARTS).map_err(|error| refuse(&error.path, error.source))?;
-        let path = directory.join(".lock");
-        let lock = lock_file(&path).map_err(|error| refuse(&path, error))?;
-        match lock.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(SweepError::Busy(directory.to_owned())),
-            Err(TryLockError::Error(error)) => return Err(refuse(&path, error)),
-        }
-        let store = Self {
-            directory: directory.to_owned(),
-            _lock: lock,
-        };
-        for unfinished in [directory, &parts] {
+        let store = Self::locked(directory, File::try_lock)?;
+        for unfinished in [directory, &directory.join(PARTS)] {
             for path in list(unfinished)? {
                 let name = path.file_name().unwrap_or_default().to_string_lossy();
                 let is_plain = || path.symlink_metadata().is_ok_and(|there| there.is_file());
@@ -51,6 +39,34 @@ impl Store {
             }
         }
         Ok(store)
+    }
+
+    /// Opens the store beside other processes that also join it, and creates it if it is missing.
+    /// They may write at the same time, because [shares](super::Share) have no run, and therefore
+    /// no file, in common.
+    ///
+    /// # Errors
+    /// Returns an error if the directory cannot be created, or a process that does not share it is
+    /// writing there.
+    pub fn join(directory: &Path) -> Result<Self, SweepError> {
+        Self::locked(directory, File::try_lock_shared)
+    }
+
+    fn locked(
+        directory: &Path,
+        lock: fn(&File) -> Result<(), TryLockError>,
+    ) -> Result<Self, SweepError> {
+        create_below(directory, PARTS).map_err(|error| refuse(&error.path, error.source))?;
+        let path = directory.join(".lock");
+        let file = lock_file(&path).map_err(|error| refuse(&path, error))?;
+        match lock(&file) {
+            Ok(()) => Ok(Self {
+                directory: directory.to_owned(),
+                _lock: file,
+            }),
+            Err(TryLockError::WouldBlock) => Err(SweepError::Busy(directory.to_owned())),
+            Err(TryLockError::Error(error)) => Err(refuse(&path, error)),
+        }
     }
 
     /// Reads every part and passes it to `take`.
