@@ -12,6 +12,7 @@ Tables are in Arrow format (:class:`Table`), which Polars, pandas, pyarrow and D
 
 from . import plot
 from ._diagnose import Diagnosis, diagnose
+from ._evaluate import evaluate
 from ._link import Link, LinkError, link
 from ._scenario import Builder, Results, Scenario
 from ._study import Reproduction, arena, experiments, registry, reproduce
@@ -66,6 +67,7 @@ __all__ = [
     "again",
     "arena",
     "diagnose",
+    "evaluate",
     "experiments",
     "half_width",
     "link",

@@ -12,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from itertools import combinations
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from . import _own, _toml
 from ._own import Given, Own
@@ -22,6 +22,9 @@ from ._whyloss import Engine, SweepError, Table, run_task
 
 Answer = tuple[str, bytes]
 """The result of a task: the name of a part and its Parquet file, which is empty if the worker has written the file."""
+
+Work = Callable[..., Answer]
+"""A function that runs a task, such as `work`."""
 
 ATTEMPTS = 3
 """The maximum number of times that a task runs, if its workers die."""
@@ -166,9 +169,10 @@ def _complete(
     if on is None and store is None:
         engine.run(jobs, every_s, told)
     else:
-        with _workers(on, jobs) as workers:
+        with _workers(on, jobs, work) as workers:
             workers.names = names
-            _distribute(engine, workers, store, runs_per_task, told)
+            size = _size(engine, workers, store) if runs_per_task is None else runs_per_task
+            _distribute(engine, workers, store, size, told)
     engine.write_rows()
     if store is not None:
         store.write("rows.parquet", engine.rows_parquet())
@@ -232,6 +236,8 @@ class _Workers:
     """The executor to shut down at the end."""
     names: Given = ([], "")
     """The user's own classifiers, which are sent with every task."""
+    work: Work
+    """The function that runs a task."""
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         raise NotImplementedError
@@ -260,12 +266,13 @@ class _Workers:
 class _Futures(_Workers):
     """The workers of an executor of `concurrent.futures`."""
 
-    def __init__(self, executor: Executor, cores: int) -> None:
+    def __init__(self, executor: Executor, cores: int, work: Work) -> None:
         self._executor = executor
         self.cores = cores
+        self.work = work
 
     def submit(self, task: bytes, store: _Remote | None) -> Future[Answer]:
-        return self._executor.submit(work, task, store, *self.names)
+        return self._executor.submit(self.work, task, store, *self.names)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         done, rest = wait(waiting, return_when=FIRST_COMPLETED)
@@ -283,13 +290,14 @@ class _Futures(_Workers):
 class _Dask(_Workers):
     """The workers of a Dask client."""
 
-    def __init__(self, client: Any) -> None:  # noqa: ANN401
+    def __init__(self, client: Any, work: Work) -> None:  # noqa: ANN401
         self._client = client
+        self.work = work
         self.cores = max(1, sum(client.nthreads().values()))
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         # A repeated task gives the same part. Dask counts the retries after a worker dies.
-        return self._client.submit(work, task, store, *self.names, pure=False, retries=ATTEMPTS - 1)
+        return self._client.submit(self.work, task, store, *self.names, pure=False, retries=ATTEMPTS - 1)
 
     def first_done(self, waiting: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         from distributed import wait as dask_wait
@@ -311,7 +319,7 @@ class _Dask(_Workers):
 class _Ray(_Workers):
     """The workers of a Ray cluster."""
 
-    def __init__(self, address: str) -> None:
+    def __init__(self, address: str, work: Work) -> None:
         import ray
 
         self._ray = ray
@@ -319,7 +327,7 @@ class _Ray(_Workers):
             ray.init(address=address, log_to_driver=False)
         resources: dict[str, float] = ray.cluster_resources()  # type: ignore[no-untyped-call]
         self.cores = max(1, int(resources.get("CPU", 1)))
-        self._work = ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(work)
+        self._work: Any = ray.remote(max_retries=ATTEMPTS - 1, num_cpus=1)(work)
 
     def submit(self, task: bytes, store: _Remote | None) -> Any:  # noqa: ANN401
         return self._work.remote(task, store, *self.names)
@@ -340,21 +348,21 @@ class _Ray(_Workers):
             self._ray.cancel(task)
 
 
-def _workers(on: Any, jobs: int) -> _Workers:  # noqa: ANN401
+def _workers(on: Any, jobs: int, work: Work) -> _Workers:  # noqa: ANN401
     if on is None:
         from concurrent.futures import ThreadPoolExecutor
 
         # The engine releases Python's lock, so threads are as fast as processes.
         threads = jobs or os.cpu_count() or 1
-        workers = _Futures(ThreadPoolExecutor(threads), threads)
+        workers = _Futures(ThreadPoolExecutor(threads), threads, work)
         workers.executor = workers._executor
         return workers
     if isinstance(on, str):
-        return _Ray(on)
+        return _Ray(on, work)
     if isinstance(on, Executor):
-        return _Futures(on, getattr(on, "_max_workers", None) or os.cpu_count() or 1)
+        return _Futures(on, getattr(on, "_max_workers", None) or os.cpu_count() or 1, work)
     if hasattr(on, "nthreads") and hasattr(on, "submit"):
-        return _Dask(on)
+        return _Dask(on, work)
     raise TypeError(f"on={on!r}: expected a Ray address, a Dask client, or a concurrent.futures.Executor")
 
 
@@ -370,16 +378,26 @@ TASK_S = 2.0
 """The target time of a task in s: much longer than its transfer, and short enough to repeat if a worker dies."""
 
 
+class Tasks(Protocol):
+    """Something that divides itself into tasks, such as `Engine`."""
+
+    def plan(self, most: int) -> int:
+        """Divide what is missing into tasks of at most `most` runs; return their number."""
+
+    def task(self, batch: int) -> tuple[bytes, int]:
+        """Return a task and its number of runs."""
+
+    def accept(self, part: bytes, keep: bool) -> str:
+        """Take the part of a finished task."""
+
+
 def _distribute(
-    engine: Engine,
+    engine: Tasks,
     workers: _Workers,
     store: _Remote | None,
-    runs_per_task: int | None,
+    size: int,
     told: Callable[[int, int], None] | None,
 ) -> None:
-    size = runs_per_task
-    if size is None:
-        size = _size(engine, workers, store)
     done, of = 0, 0
     while tasks := engine.plan(size):
         todo: deque[tuple[bytes, int, int]] = deque((*engine.task(index), 1) for index in range(tasks))
