@@ -52,7 +52,7 @@ impl fmt::Display for Unknown {
 impl std::error::Error for Unknown {}
 
 /// The contenders of every evaluation: the names in tables, and their schemes.
-const PEERS: [(&str, &str); 8] = [
+const PEERS: [(&str, &str); 9] = [
     ("CUBIC", "cubic"),
     ("NewReno", "newreno"),
     ("BBR", "bbr"),
@@ -61,6 +61,7 @@ const PEERS: [(&str, &str); 8] = [
     ("Vegas", "vegas"),
     ("CUBIC+fqRTT", "cubic+fqrtt"),
     ("CUBIC+isolated", "cubic+isolated"),
+    ("CUBIC+trees", "cubic+trees"),
 ];
 
 impl Contender {
@@ -214,7 +215,9 @@ mod tests {
         assert!(message("cubic+treees").ends_with("did you mean `trees`?"));
         assert_eq!(
             Contender::all(&Contender::find("bbr", &registry).expect("known")).len(),
-            8
+            PEERS.len()
         );
+        let all = Contender::all(&find("whyloss").expect("known"));
+        assert_eq!(all.last().map(|one| one.name.as_str()), Some("CUBIC+trees"));
     }
 }

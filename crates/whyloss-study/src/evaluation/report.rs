@@ -191,14 +191,13 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         }
         let place = (mean(&one.harm), mean(&one.received));
         if place.0.is_finite() && place.1.is_finite() {
-            let sign = Sign {
-                colour: Sign::INK,
-                shape: Sign::STAR,
-            };
-            let look = if frontier.len() < 8 {
-                Look::Points
-            } else {
-                Look::Signs(sign)
+            // Eight colours distinguish eight points; the others differ in shape.
+            let look = match frontier.len().checked_sub(8) {
+                None => Look::Points,
+                Some(more) => Look::Signs(Sign {
+                    colour: Sign::INK,
+                    shape: [Sign::STAR, Sign::CROSS][more % 2],
+                }),
             };
             frontier.push(Series::new(&one.name, look, [place]));
         }
