@@ -241,9 +241,11 @@ impl Evaluation<'_> {
         let carriers = [Carrier::Tcp, Carrier::Quic].into_iter();
         let carriers =
             carriers.filter(|carrier| findings.iter().any(|found| found.carrier == *carrier));
-        let mut outcomes: Vec<_> = carriers
-            .map(|carrier| report::summary(findings, carrier))
-            .collect();
+        let mut outcomes = Vec::new();
+        for carrier in carriers {
+            outcomes.push(report::summary(findings, carrier));
+            outcomes.extend(report::best(findings, carrier));
+        }
         for overview in &outcomes {
             out.write_all(files::table::render(overview).as_bytes())?;
             writeln!(out)?;

@@ -163,10 +163,7 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         .map(|finding| finding.seeds)
         .max()
         .unwrap_or(1);
-    let title = match carrier {
-        Carrier::Tcp => "All criteria together, over TCP",
-        Carrier::Quic => "All criteria together, over QUIC",
-    };
+    let title = format!("All criteria together, over {}", name_of(carrier));
     let mut cells = Vec::new();
     let mut frontier = Vec::new();
     for one in &all {
@@ -203,7 +200,7 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
         }
     }
     let mut outcome =
-        Outcome::new(&format!("overview-{}", carrier.id()), title, seeds).cells(cells);
+        Outcome::new(&format!("overview-{}", carrier.id()), &title, seeds).cells(cells);
     if !frontier.is_empty() {
         outcome.figures.push(Figure::of(
             &format!("frontier-{}", carrier.id()),
@@ -213,6 +210,85 @@ pub fn summary(findings: &[Finding], carrier: Carrier) -> Outcome {
     }
     outcome
         .note("Received covers the drawn networks of §6.4, harm all cases of §5.2.1 and §7.1 without channel losses. A gain counts as no harm.")
+}
+
+/// The mean harm up to which a peer counts as harmless, in %.
+const HARMLESS: f64 = 10.0;
+/// The row of [`best`] that compares the scheme with the best peer.
+const OF_BEST: &str = "received, share of the best peer";
+
+/// Compares the scheme with the best harmless peer on the drawn networks: of those that harm by at
+/// most [`HARMLESS`] on average, the one that receives most. Returns `None` if the drawn networks
+/// did not run.
+///
+/// All shares are of the same controller, the scheme's own when told. A share of a peer's own told
+/// controller would flatter a peer whose controller receives little.
+pub fn best(findings: &[Finding], carrier: Carrier) -> Option<Outcome> {
+    let drawn = |column| {
+        let mut findings = findings.iter();
+        findings.find_map(|finding| {
+            let criterion = &finding.criterion;
+            let mut measures = criterion.measures.iter();
+            let at = measures.position(|measure| measure.column == Some(column))?;
+            (finding.carrier == carrier && criterion.many).then_some((finding, at))
+        })
+    };
+    let (receiving, _) = drawn(Column::Received)?;
+    let (harming, at) = drawn(Column::Harm)?;
+    let packets = receiving.received.as_ref()?;
+    let contenders = &receiving.contenders;
+    let told = packets.get(contenders.iter().position(Contender::is_told)?)?;
+    let share = |packets: &[f64]| {
+        let shares = packets.iter().zip(told).map(|(own, told)| own / told);
+        let shares: Vec<f64> = shares.filter(|share| share.is_finite()).collect();
+        statistics::mean(&shares)
+    };
+    let harm = |name: &str| {
+        let index = harming.contenders.iter().position(|one| one.name == name)?;
+        let harms = known(harming.values[index].iter().map(|measures| measures[at]));
+        // A gain in one network does not compensate for harm in another.
+        let harms: Vec<f64> = harms.into_iter().map(|harm| harm.max(0.0)).collect();
+        statistics::mean(&harms)
+    };
+    let all = contenders.iter().zip(packets);
+    let all = all.filter(|(contender, _)| !contender.is_told());
+    let all = all.filter_map(|(one, packets)| Some((&one.name, share(packets)?, harm(&one.name)?)));
+    let all: Vec<(&String, f64, f64)> = all.collect();
+    let (scheme, peers) = all.split_first()?;
+    if *scheme.0 != contenders[0].name {
+        return None;
+    }
+    let harmless = peers.iter().filter(|peer| peer.2 <= HARMLESS);
+    let best = harmless.reduce(|best, peer| if peer.1 > best.1 { peer } else { best })?;
+    let certain = |value| Mean {
+        value,
+        half_width: f64::NAN,
+    };
+    let cells = [scheme, best].into_iter().flat_map(|&(name, share, harm)| {
+        [
+            (format!("received, share of {}, told", scheme.0), "", share),
+            ("harm, mean".to_owned(), "%", harm),
+            (OF_BEST.to_owned(), "", share / best.1),
+        ]
+        .map(|(row, unit, value)| certain(value).cell(&row, name, unit))
+    });
+    let title = format!(
+        "Best peer that harms by at most {HARMLESS} %, over {}",
+        name_of(carrier)
+    );
+    let outcome = Outcome::new(&format!("best-{}", carrier.id()), &title, receiving.seeds);
+    Some(
+        outcome
+            .cells(cells)
+            .note("Received and harm cover the drawn networks. Packets of both are relative to the same told controller."),
+    )
+}
+
+fn name_of(carrier: Carrier) -> &'static str {
+    match carrier {
+        Carrier::Tcp => "TCP",
+        Carrier::Quic => "QUIC",
+    }
 }
 
 /// Returns the page of all criteria.
@@ -263,9 +339,13 @@ fn terms(setting: &Setting) -> [String; 4] {
 fn results(outcomes: &[Outcome], scheme: &Contender) -> String {
     let (name, base) = (&scheme.name, scheme.base());
     let mut text = String::new();
-    for (carrier, title) in [(Carrier::Tcp, "TCP"), (Carrier::Quic, "QUIC")] {
-        let id = format!("overview-{}", carrier.id());
-        let Some(outcome) = outcomes.iter().find(|outcome| outcome.id == id) else {
+    for carrier in [Carrier::Tcp, Carrier::Quic] {
+        let title = name_of(carrier);
+        let find = |what: &str| {
+            let id = format!("{what}-{}", carrier.id());
+            outcomes.iter().find(|outcome| outcome.id == id)
+        };
+        let Some(outcome) = find("overview") else {
             continue;
         };
         let mean = |row: &str, column: &str| {
@@ -280,8 +360,24 @@ fn results(outcomes: &[Outcome], scheme: &Contender) -> String {
         if let (Some(share), Some(cubic), Some(harm), Some(worst)) = (share, cubic, harm, worst) {
             let _ = writeln!(
                 text,
-                "Over {title}, `{name}` receives {share:.2} times the packets of a `{base}` that knows every cause (*told*; plain CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, {worst:.1} % at worst.\n"
+                "Over {title}, `{name}` receives {share:.2} times the packets of a `{base}` that knows every cause (*told*; plain CUBIC: {cubic:.2}). Without channel losses, it takes {harm:.1} % from a plain flow on average, {worst:.1} % at worst."
             );
+            let cells = find("best").map_or(&[][..], |best| &best.cells);
+            let shares: Vec<_> = cells.iter().filter(|cell| cell.row == OF_BEST).collect();
+            if let [
+                Cell {
+                    mean: Some(share), ..
+                },
+                best,
+            ] = shares[..]
+            {
+                let _ = writeln!(
+                    text,
+                    "In the drawn networks, its mean share is {share:.2} times that of {}, the best of all peers that harm by at most {HARMLESS} %.",
+                    best.column
+                );
+            }
+            text.push('\n');
         }
     }
     text

@@ -8,7 +8,7 @@ use std::time::Duration;
 use toml::{Table, Value};
 use whyloss_sim::Registry;
 
-use super::criterion::{Against, Case, Criterion};
+use super::criterion::{Against, Case, Column, Criterion};
 use super::{Carrier, Contender, Setting};
 use crate::experiment::Progress;
 use crate::sweep::{Part, Plan, Share, Store, Sweep, SweepError};
@@ -60,6 +60,8 @@ pub struct Finding {
     pub seeds: u64,
     /// The values by contender, case and measure, each with an interval over the seeds.
     pub(super) values: Vec<Vec<Vec<Mean>>>,
+    /// The packets received, by contender and case, if the criterion measures their share.
+    pub(super) received: Option<Vec<Vec<f64>>>,
     /// The transport of the judged flows.
     pub carrier: Carrier,
     /// The number of failed runs and the reason for the first failure; `None` if none failed.
@@ -181,6 +183,7 @@ pub fn run(
     let (criterion, shown) = (job.criterion, job.shown);
     let values = set_against(&criterion, &shown, &job.all, &raw);
     Ok(Some(Finding {
+        received: received(&criterion, &raw[..shown.len()]),
         criterion,
         contenders: shown,
         seeds: job.seeds,
@@ -214,6 +217,16 @@ pub fn run_share(
         runs += sweep.count().1;
     }
     Ok(Some(runs))
+}
+
+/// Returns the mean number of packets received, by contender and case, if the criterion measures
+/// their share.
+fn received(criterion: &Criterion, raw: &[Vec<Vec<Vec<f64>>>]) -> Option<Vec<Vec<f64>>> {
+    let mut measures = criterion.measures.iter();
+    let index = measures.position(|measure| measure.column == Some(Column::Received))?;
+    let mean = |case: &Vec<Vec<f64>>| statistics::mean(&case[index]).unwrap_or(f64::NAN);
+    let of_contender = |cases: &Vec<Vec<Vec<f64>>>| cases.iter().map(mean).collect();
+    Some(raw.iter().map(of_contender).collect())
 }
 
 /// Returns the contenders that tables show.

@@ -7,7 +7,7 @@ use super::*;
 use crate::experiment::{Progress, Unwatched};
 use crate::report::json;
 use crate::sweep::Share;
-use crate::{Mean, Outcome};
+use crate::{Look, Mean, Outcome};
 
 fn setting(scheme: &str) -> Setting {
     Setting {
@@ -95,7 +95,7 @@ fn who_is_told_receives_its_own_share() {
     );
     let outcome = report::outcome(&finding);
     assert_eq!(outcome.figures[0].panels.len(), 3);
-    let text = report::criteria(&[outcome], &setting("cubic+trees"), &uncovered());
+    let text = report::criteria(&[outcome], &setting("cubic+trees"), &[]);
     assert!(text.contains("| 0.1 |"), "{text}");
 }
 
@@ -160,6 +160,7 @@ fn parts_make_the_page_of_one_call() {
         });
         let findings: Vec<Finding> = found.collect();
         let mut outcomes = vec![report::summary(&findings, Carrier::Tcp)];
+        outcomes.extend(report::best(&findings, Carrier::Tcp));
         outcomes.extend(findings.iter().map(report::outcome));
         let json: String = outcomes.iter().map(json::render).collect();
         report::page(&outcomes, &setting, &[], "x") + &json
@@ -207,6 +208,99 @@ impl Progress for Runs {
     fn finish(&self) {
         self.0.fetch_add(1, Ordering::Relaxed);
     }
+}
+
+/// Returns findings of two drawn networks over TCP: for each contender its packets and its harm.
+fn of_drawn(contenders: &[(&str, [f64; 2], [f64; 2])]) -> Vec<Finding> {
+    let [harm, drawn] = drawn(2).try_into().expect("two criteria");
+    let find = |name: &str| {
+        let base = name.strip_suffix(", told");
+        let mut found = Contender::find("cubic", &Registry::new()).expect("registered");
+        found.name = base.unwrap_or(name).to_owned();
+        if base.is_some() { found.told() } else { found }
+    };
+    let finding = |criterion: &Criterion, of: fn(&[f64; 2], &[f64; 2]) -> [f64; 2]| {
+        let values = contenders.iter().map(|(_, packets, harm)| {
+            let cases =
+                of(packets, harm).map(|value| vec![Mean::of(&[value]); criterion.measures.len()]);
+            cases.to_vec()
+        });
+        Finding {
+            contenders: contenders.iter().map(|one| find(one.0)).collect(),
+            seeds: 1,
+            values: values.collect(),
+            received: (criterion.id == "drawn")
+                .then(|| contenders.iter().map(|one| one.1.to_vec()).collect()),
+            criterion: criterion.clone(),
+            carrier: Carrier::Tcp,
+            failed: None,
+        }
+    };
+    vec![
+        finding(&harm, |_, harm| *harm),
+        finding(&drawn, |packets, _| *packets),
+    ]
+}
+
+/// Copa receives most but harms by 15 % on average, although it gains 30 % elsewhere. Vegas is the
+/// best of the others: its shares are 0.5 and 1.1, the scheme's 0.8 and 0.4.
+#[test]
+fn the_best_harmless_peer_is_named() {
+    let findings = of_drawn(&[
+        ("whyloss", [800.0, 40.0], [12.0, 12.0]),
+        ("whyloss, told", [1000.0, 100.0], [0.0, 0.0]),
+        ("CUBIC", [600.0, 30.0], [0.0, 0.0]),
+        ("Copa", [1000.0, 100.0], [30.0, -30.0]),
+        ("Vegas", [500.0, 110.0], [10.0, 10.0]),
+    ]);
+    let best = report::best(&findings, Carrier::Tcp).expect("drawn networks");
+    let value = |row: &str, column: &str| {
+        let cell = best
+            .cells
+            .iter()
+            .find(|cell| cell.row == row && cell.column == column);
+        cell.and_then(|cell| cell.mean).expect("a value")
+    };
+    assert!((value("received, share of the best peer", "whyloss") - 0.75).abs() < 1e-12);
+    assert!((value("received, share of whyloss, told", "Vegas") - 0.8).abs() < 1e-12);
+    assert!((value("harm, mean", "whyloss") - 12.0).abs() < 1e-12);
+    let cell = |row: &str, value: f64| Mean::of(&[value]).cell(row, "whyloss", "");
+    let overview = Outcome::new("overview-tcp", "", 1).cells([
+        cell("received, share of told", 0.6),
+        cell("harm, mean", 12.0),
+        cell("harm, worst", 12.0),
+        Mean::of(&[0.45]).cell("received, share of told", "CUBIC", ""),
+    ]);
+    let text = report::document(&[overview, best], &setting("whyloss"), "x");
+    let told = "its mean share is 0.75 times that of Vegas, the best of all peers that harm by at most 10 %.";
+    assert!(text.contains(told), "{text}");
+    assert!(report::best(&findings, Carrier::Quic).is_none());
+    assert!(report::best(&findings[..1], Carrier::Tcp).is_none());
+}
+
+/// Each point of the frontier has a look of its own.
+#[test]
+fn the_frontier_tells_all_contenders_apart() {
+    let names: Vec<String> = Contender::all(&setting("whyloss").scheme)
+        .into_iter()
+        .map(|one| one.name)
+        .collect();
+    let rows: Vec<_> = names
+        .iter()
+        .map(|name| (name.as_str(), [1.0; 2], [0.0; 2]))
+        .collect();
+    let outcome = report::summary(&of_drawn(&rows), Carrier::Tcp);
+    let series = &outcome.figures[0].panels[0].series;
+    assert_eq!(series.len(), names.len());
+    let signs: Vec<Look> = series
+        .iter()
+        .map(|series| series.look)
+        .filter(|&look| look != Look::Points)
+        .collect();
+    assert!(
+        signs.len() == names.len() - 8
+            && (1..signs.len()).all(|at| !signs[..at].contains(&signs[at]))
+    );
 }
 
 /// Patterns that another part may be reading stay.
