@@ -15,7 +15,7 @@ use whyloss_sim::text::one_line;
 use whyloss_sim::{Registry, recording};
 use whyloss_study::evaluation::adversary::{self, Effort, Found};
 use whyloss_study::evaluation::{
-    self as study, Carrier, Contender, Criterion, Finding, Kept, Setting, report,
+    self as study, Carrier, Contender, Criterion, Finding, Kept, OVER_QUIC, Setting, report,
 };
 use whyloss_study::report as files;
 use whyloss_study::sweep::{Share, SweepError};
@@ -29,16 +29,6 @@ use crate::threads::{self, MOST_JOBS};
 const NETWORKS: u64 = 40;
 /// The number of drawn networks with `--quick`.
 const FEW: u64 = 2;
-
-/// The criteria that also run over quinn if the build has QUIC.
-const OVER_QUIC: [&str; 6] = [
-    "beside-cubic",
-    "drawn-harm",
-    "drawn",
-    "recorded",
-    "aqm-harm",
-    "satellite",
-];
 
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
@@ -252,7 +242,7 @@ impl Evaluation<'_> {
         }
         let overviews = outcomes.len();
         outcomes.extend(findings.iter().map(report::outcome));
-        let left_out = study::uncovered();
+        let left_out = study::uncovered(setting.carrier, cfg!(feature = "quic"));
         let command = command(args);
         for outcome in &outcomes {
             files::write_outcome(&args.out, outcome)?;

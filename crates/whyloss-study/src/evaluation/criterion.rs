@@ -100,7 +100,8 @@ impl Measure {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Uncovered {
-    /// The section of the RFC; `peer` for a peer that is left out.
+    /// The section of the RFC; `peer` for a peer that is left out; `QUIC` for criteria over TCP
+    /// alone.
     pub section: String,
     /// The heading of the section.
     pub what: String,
@@ -162,6 +163,17 @@ impl Criterion {
     }
 }
 
+/// The criteria that an evaluation over TCP also runs over QUIC: those that decide whether to
+/// enable a scheme.
+pub const OVER_QUIC: [&str; 6] = [
+    "beside-cubic",
+    "drawn-harm",
+    "drawn",
+    "recorded",
+    "aqm-harm",
+    "satellite",
+];
+
 const CRITERIA: &str = include_str!("../../evaluation/criteria.toml");
 /// The narrow path that most criteria run on.
 pub(super) const PATH: &str = include_str!("../../evaluation/networks/path.toml");
@@ -179,12 +191,34 @@ pub fn criteria() -> Vec<Criterion> {
     document().criterion.into_iter().map(read).collect()
 }
 
-/// Returns the omitted parts and peers, with reasons.
+/// Returns the omitted parts and peers, with reasons. `has_quic` tells whether an evaluation over
+/// TCP also runs [`OVER_QUIC`].
 ///
 /// # Panics
 /// Never panics: a test parses the built-in file.
-pub fn uncovered() -> Vec<Uncovered> {
-    document().uncovered
+pub fn uncovered(carrier: Carrier, has_quic: bool) -> Vec<Uncovered> {
+    let over_quic = |criterion: &Criterion| match carrier {
+        Carrier::Tcp => has_quic && OVER_QUIC.contains(&criterion.id.as_str()),
+        Carrier::Quic => criterion.carrier.is_none(),
+    };
+    let all = criteria();
+    let rest: Vec<&str> = all
+        .iter()
+        .filter(|one| !over_quic(one))
+        .map(|one| one.id.as_str())
+        .collect();
+    let what = if rest.len() == all.len() {
+        "All criteria over QUIC".to_owned()
+    } else {
+        format!("Over QUIC: {}", rest.join(", "))
+    };
+    let mut uncovered = document().uncovered;
+    uncovered.push(Uncovered {
+        section: "QUIC".to_owned(),
+        what,
+        why: "they run over TCP alone".to_owned(),
+    });
+    uncovered
 }
 
 fn read(written: Written) -> Criterion {

@@ -22,7 +22,7 @@ pub mod report;
 mod run;
 
 pub use contender::{Carrier, Contender, Unknown};
-pub use criterion::{Criterion, Uncovered, criteria, uncovered};
+pub use criterion::{Criterion, OVER_QUIC, Uncovered, criteria, uncovered};
 pub use drawn::{drawn, recorded};
 pub use run::{Finding, Kept, run, run_share};
 

@@ -40,7 +40,7 @@ fn criteria_are_in_order_and_can_be_run() {
         numbers.collect::<Result<Vec<u32>, _>>().expect("a section")
     });
     assert!(sections.is_sorted());
-    assert!(uncovered().len() > 3);
+    assert!(uncovered(Carrier::Tcp, true).len() > 3);
 }
 
 /// If CUBIC takes CUBIC's place, the harm is exactly zero.
@@ -301,6 +301,18 @@ fn the_frontier_tells_all_contenders_apart() {
         signs.len() == names.len() - 8
             && (1..signs.len()).all(|at| !signs[..at].contains(&signs[at]))
     );
+}
+
+/// The page names the criteria that did not run over QUIC.
+#[test]
+fn what_runs_over_tcp_alone_is_told() {
+    let over = |carrier, has_quic| uncovered(carrier, has_quic).pop().expect("a row").what;
+    assert!(over(Carrier::Tcp, true).starts_with("Over QUIC: collapse, bufferbloat,"));
+    assert_eq!(
+        over(Carrier::Quic, true),
+        "Over QUIC: ecn, constrained, misbehaving, data-centre"
+    );
+    assert_eq!(over(Carrier::Tcp, false), "All criteria over QUIC");
 }
 
 /// Patterns that another part may be reading stay.
