@@ -390,7 +390,7 @@ pub fn document(overviews: &[Outcome], setting: &Setting, command: &str) -> Stri
         "# `{name}`, by RFC 9743\n\n[RFC 9743](https://www.rfc-editor.org/rfc/rfc9743) has criteria for new congestion controls. This command evaluates `{name}` by them, and writes this page and that of [each criterion](criteria.md), which explains the terms:\n\n```sh\n{command}\n```\n\n{}",
         results(overviews, &setting.scheme)
     );
-    push(&mut text, overviews);
+    push(&mut text, overviews, true);
     text
 }
 
@@ -404,7 +404,7 @@ pub fn criteria(outcomes: &[Outcome], setting: &Setting, left_out: &[Uncovered])
         let _ = writeln!(text, "- {term}");
     }
     text.push('\n');
-    push(&mut text, outcomes);
+    push(&mut text, outcomes, false);
     text.push_str("## Criteria not covered\n\n| section | criterion | reason |\n|---|---|---|\n");
     for Uncovered { section, what, why } in left_out {
         let _ = writeln!(text, "| {section} | {what} | {why} |");
@@ -412,8 +412,9 @@ pub fn criteria(outcomes: &[Outcome], setting: &Setting, left_out: &[Uncovered])
     text
 }
 
-/// Appends a section with the tables of each outcome. A note appears once, where it first applies.
-fn push(text: &mut String, outcomes: &[Outcome]) {
+/// Appends a section with the tables of each outcome, and with its pictures if `drawn`. A note
+/// appears once, where it first applies.
+fn push(text: &mut String, outcomes: &[Outcome], drawn: bool) {
     let mut told: Vec<&str> = Vec::new();
     for outcome in outcomes {
         let _ = write!(text, "## {}\n\n", outcome.title);
@@ -423,6 +424,10 @@ fn push(text: &mut String, outcomes: &[Outcome]) {
                 told.push(note);
                 let _ = writeln!(text, "{note}\n");
             }
+        }
+        for figure in outcome.figures.iter().filter(|_| drawn) {
+            let Figure { name, caption, .. } = figure;
+            let _ = writeln!(text, "![{}]({name}.svg)\n", caption.trim_end_matches('.'));
         }
     }
 }

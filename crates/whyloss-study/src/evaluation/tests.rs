@@ -278,7 +278,7 @@ fn the_best_harmless_peer_is_named() {
     assert!(report::best(&findings[..1], Carrier::Tcp).is_none());
 }
 
-/// Each point of the frontier has a look of its own.
+/// Each point of the frontier has a look of its own, and the document links to the picture.
 #[test]
 fn the_frontier_tells_all_contenders_apart() {
     let names: Vec<String> = Contender::all(&setting("whyloss").scheme)
@@ -301,6 +301,8 @@ fn the_frontier_tells_all_contenders_apart() {
         signs.len() == names.len() - 8
             && (1..signs.len()).all(|at| !signs[..at].contains(&signs[at]))
     );
+    let text = report::document(&[outcome], &setting("whyloss"), "x");
+    assert!(text.contains("](frontier-tcp.svg)\n"), "{text}");
 }
 
 /// The page names the criteria that did not run over QUIC.
