@@ -37,7 +37,7 @@ def test_a_run_gives_what_the_command_gives(scenario, tmp_path):
 
 def test_a_trace_is_arrow_tables(scenario):
     results = scenario.run(1, trace=True)
-    assert sorted(results.trace) == ["arrivals", "links", "losses", "sources"]
+    assert sorted(results.trace) == ["arrivals", "links", "losses", "sources", "transfers"]
     arrivals = polars.DataFrame(results.trace["arrivals"])
     assert arrivals.height > 1000
     assert arrivals["time_s"].is_sorted()

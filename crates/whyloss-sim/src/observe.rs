@@ -146,6 +146,18 @@ pub enum Event<'a> {
         /// The source after it handled the event, before it sends anything.
         sender: &'a tcp::Sender,
     },
+    /// A transfer is complete: its sink received the last part of its data. At the end of the run,
+    /// every incomplete transfer has such an event, too.
+    Transfer {
+        /// The index of the flow in the scenario.
+        flow: usize,
+        /// When the transfer began.
+        began: Time,
+        /// When the sink had all of its data; `None` if the run ended before.
+        done: Option<Time>,
+        /// The bytes of payload. Over TCP and web, a transfer fills whole segments.
+        size: u64,
+    },
 }
 
 /// Watches a run by receiving its events.

@@ -21,9 +21,9 @@ use crate::progress::Simulated;
 /// Options for trace and capture files.
 #[derive(Debug, Args)]
 pub(super) struct WriteArgs {
-    /// Write four tables to this directory: `sources` (windows and rates), `arrivals`, `losses`
-    /// (with causes and verdicts) and `links` (queues and fates). Several seeds get a subdirectory
-    /// `seed-N` each.
+    /// Write five tables to this directory: `sources` (windows and rates), `arrivals`, `losses`
+    /// (with causes and verdicts), `links` (queues and fates) and `transfers`. Several seeds get a
+    /// subdirectory `seed-N` each.
     #[arg(long, value_name = "DIR")]
     pub(super) trace: Option<PathBuf>,
     /// Format of the trace tables.

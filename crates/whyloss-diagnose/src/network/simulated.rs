@@ -1,7 +1,8 @@
 //! Reads the tables of a simulated run (`whyloss run --trace`, `docs/reference/traces.md`).
 //!
 //! `arrivals` lists the packets that arrived, and `losses` the lost ones with their causes; both
-//! have the departure times. `sources` is optional and has the round trips. `links` is not read.
+//! have the departure times. `sources` is optional and has the round trips. `links` and `transfers`
+//! are not read.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -44,7 +45,7 @@ pub(crate) fn is_here(directory: &Path) -> bool {
 
 /// Returns whether this is the name of a table.
 pub(crate) fn is_table(name: &str) -> bool {
-    TABLES.contains(&name) || name == "links"
+    TABLES.contains(&name) || matches!(name, "links" | "transfers")
 }
 
 /// Reads the trace in a directory.

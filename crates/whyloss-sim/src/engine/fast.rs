@@ -84,7 +84,7 @@ impl<'a, O: Observer> Engine<'a, O> {
         let window = self.world.recorder.window;
         let flows = self.ends.into_iter().map(|ends| ends.flow);
         let links = self.world.network.into_counts();
-        let measurement = measurement(window, flows, links, self.handled);
+        let measurement = measurement(&mut self.world.recorder, flows, links, self.handled);
         Ok((measurement, if whole { window.end } else { self.reached }))
     }
 

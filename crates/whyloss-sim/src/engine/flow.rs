@@ -10,6 +10,7 @@ use whyloss_link::{Ecn, Streams};
 use super::recorder::Recorder;
 use super::tally::{Rare, Tally};
 use crate::host::outside::{Datagram, End};
+use crate::host::supply::SizedTransfers;
 use crate::host::transfers::TransferResult;
 use crate::host::{self, Sink, Source};
 use crate::measure::{FlowResult, LinkResult, Measurement, Window};
@@ -36,8 +37,9 @@ pub(super) struct Flow {
 
 /// The transfers of a flow.
 struct Transfers {
-    /// The number of segments of each transfer.
+    /// The number of segments of each transfer, and the bytes of data in one.
     segments: u64,
+    payload: u64,
     /// The number of segments before the first one.
     opening: u64,
     /// The number of transfers that the sink has completely.
@@ -67,6 +69,7 @@ impl Flow {
         let (source, sink) = host::ends(scenario, index, (start, stop), streams);
         let transfers = flow.has_transfers().then(|| Transfers {
             segments: (flow.application.transfers()).map_or(1, |all| all.segments(flow)),
+            payload: SizedTransfers::payload(flow),
             opening: flow.transport.opening(),
             completed: 0,
             result: TransferResult::default(),
@@ -254,9 +257,6 @@ impl Flow {
             count.received_bytes += u64::from(packet.size);
             count.delivered += u64::from(first_copy);
         }
-        if self.transfers.is_some() {
-            self.complete(now, recorder.window);
-        }
         let arrived = Event::Arrived {
             flow: self.index as usize,
             at: now,
@@ -264,28 +264,43 @@ impl Flow {
             classifier: self.sink.classifier(),
         };
         recorder.on(now, &arrived);
+        if self.transfers.is_some() {
+            self.complete(now, recorder);
+        }
     }
 
-    /// Counts the transfers that the packet just delivered completes at the sink.
+    /// Counts the transfers that the packet just delivered completes at the sink, and shows them to
+    /// the observer.
     #[cold]
     #[inline(never)]
-    fn complete(&mut self, now: Time, window: Window) {
+    fn complete<O: Observer>(&mut self, now: Time, recorder: &mut Recorder<'_, O>) {
         let Some(transfers) = &mut self.transfers else {
             return;
         };
-        if now > window.end {
+        if now > recorder.window.end {
             return;
         }
-        let mut count = |began: Time| {
-            if window.contains(began) {
+        let (flow, payload) = (self.index as usize, transfers.payload);
+        let mut count = |began: Time, segments: u64| {
+            if recorder.counts(began) {
                 transfers.result.times.record(now - began);
             }
+            let (done, size) = (Some(now), segments * payload);
+            let transfer = Event::Transfer {
+                flow,
+                began,
+                done,
+                size,
+            };
+            recorder.on(now, &transfer);
         };
         let whole = match &self.sink {
             Sink::Outside(end) => end.completed(),
             Sink::Tcp(receiver) => {
                 if let Source::Web(web) = &mut self.source {
-                    web.completed(receiver.in_order()).map(count);
+                    if let Some(began) = web.completed(receiver.in_order()) {
+                        count(began, web.segments());
+                    }
                     return;
                 }
                 receiver.in_order().saturating_sub(transfers.opening) / transfers.segments
@@ -297,12 +312,16 @@ impl Flow {
         };
         while transfers.completed < whole {
             transfers.completed += 1;
-            backlog.completed().map(&mut count);
+            if let Some(began) = backlog.completed() {
+                count(began, transfers.segments);
+            }
         }
     }
 
-    /// Returns the result of a run, except for what the scenario says about the flow.
-    pub(super) fn into_result(mut self, window: Window) -> FlowResult {
+    /// Returns the result of a run, except for what the scenario says about the flow. Shows the
+    /// incomplete transfers to the observer.
+    pub(super) fn into_result<O: Observer>(mut self, recorder: &mut Recorder<'_, O>) -> FlowResult {
+        let window = recorder.window;
         let call = match &self.sink {
             Sink::Outside(end) => end.call().map(Box::new),
             _ => None,
@@ -316,16 +335,35 @@ impl Flow {
             }
             _ => None,
         };
-        let mut transfers = self.transfers.map(|transfers| Box::new(transfers.result));
-        if let Some(result) = &mut transfers {
-            let in_window = |began: &Time| window.contains(*began);
-            result.unfinished = match &mut self.source {
-                Source::Web(web) => u64::from(web.unfinished().is_some_and(|at| in_window(&at))),
-                source => source.backlog().map_or(0, |backlog| {
-                    backlog.unfinished().filter(in_window).count() as u64
-                }),
+        if let Some(transfers) = &mut self.transfers {
+            let (flow, payload) = (self.index as usize, transfers.payload);
+            let mut count = |began: Time, segments: u64| {
+                transfers.result.unfinished += u64::from(window.contains(began));
+                let (done, size) = (None, segments * payload);
+                let transfer = Event::Transfer {
+                    flow,
+                    began,
+                    done,
+                    size,
+                };
+                recorder.on(began, &transfer);
             };
+            match &mut self.source {
+                Source::Web(web) => {
+                    if let Some(began) = web.unfinished() {
+                        count(began, web.segments());
+                    }
+                }
+                source => {
+                    let begun = source
+                        .backlog()
+                        .into_iter()
+                        .flat_map(|all| all.unfinished());
+                    begun.for_each(|began| count(began, transfers.segments));
+                }
+            }
         }
+        let transfers = self.transfers.map(|transfers| Box::new(transfers.result));
         FlowResult {
             counts: self.count.counts(),
             transfers,
@@ -489,16 +527,16 @@ impl Flow {
 }
 
 /// Returns the measurement of a run from its flows, the counts of its links and the number of its
-/// events.
-pub(super) fn measurement(
-    window: Window,
+/// events. Shows the last events to the observer.
+pub(super) fn measurement<O: Observer>(
+    recorder: &mut Recorder<'_, O>,
     flows: impl Iterator<Item = Flow>,
     links: Vec<LinkResult>,
     events: u64,
 ) -> Measurement {
     Measurement {
-        window: window.length(),
-        flows: flows.map(|flow| flow.into_result(window)).collect(),
+        window: recorder.window.length(),
+        flows: flows.map(|flow| flow.into_result(recorder)).collect(),
         links,
         events,
     }

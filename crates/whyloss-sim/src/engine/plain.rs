@@ -141,10 +141,10 @@ impl<'a> Plain<'a> {
         Ok((self.measured(), end))
     }
 
-    fn measured(self) -> Measurement {
+    fn measured(mut self) -> Measurement {
         let flows = self.flows.into_iter().map(|ends| ends.flow);
         let links = self.links.into_iter().map(|wire| wire.count).collect();
-        measurement(self.recorder.window, flows, links, self.handled)
+        measurement(&mut self.recorder, flows, links, self.handled)
     }
 
     fn deadline(&mut self, now: Time, index: usize, end: usize) -> Result<(), RunError> {

@@ -39,11 +39,15 @@ impl SizedTransfers {
     /// Returns the number of segments of a transfer over TCP. For other transports, returns the
     /// number of datagrams of 1 B.
     pub(crate) fn segments(&self, flow: &Flow) -> u64 {
-        let payload = match flow.transport {
-            Transport::Tcp { .. } => tcp::payload(flow.packet_size),
+        self.size.div_ceil(Self::payload(flow)).max(1)
+    }
+
+    /// Returns the bytes of data in a segment; 1 for transports without segments.
+    pub(crate) fn payload(flow: &Flow) -> u64 {
+        match flow.transport {
+            Transport::Tcp { .. } | Transport::Web { .. } => tcp::payload(flow.packet_size).into(),
             _ => 1,
-        };
-        self.size.div_ceil(u64::from(payload)).max(1)
+        }
     }
 }
 

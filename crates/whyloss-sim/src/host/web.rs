@@ -163,7 +163,7 @@ impl Web {
     }
 
     /// Returns the number of segments of the current transfer.
-    fn segments(&self) -> u64 {
+    pub(crate) fn segments(&self) -> u64 {
         self.options.segments.unwrap_or(0)
     }
 

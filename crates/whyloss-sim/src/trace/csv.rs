@@ -11,7 +11,7 @@ use super::tables::TABLES;
 use crate::output::{OutputError, Whole, create_directory, create_file, note};
 use crate::text::defused;
 
-/// Writes `sources.csv`, `arrivals.csv`, `losses.csv` and `links.csv`.
+/// Writes `sources.csv`, `arrivals.csv`, `losses.csv`, `links.csv` and `transfers.csv`.
 #[derive(Debug)]
 pub struct CsvFiles {
     files: Vec<(PathBuf, csv::Writer<Whole>)>,

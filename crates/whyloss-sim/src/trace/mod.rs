@@ -1,5 +1,5 @@
 //! Writes a run as tables: windows and rates, arrivals, losses with their causes and verdicts,
-//! queues.
+//! queues, transfers.
 //!
 //! [`Trace`] watches a run and passes rows, batch by batch, to a [`Sink`]: [`CsvFiles`],
 //! `ParquetFiles` (feature `parquet`) or a `Vec<Batch>`. Feature `arrow` makes record batches from
@@ -42,7 +42,7 @@ use crate::output::OutputError;
 use crate::packet::Packet;
 use crate::scenario::{Scenario, Transport};
 
-use self::tables::{ARRIVALS, LINKS, LOSSES, SOURCES};
+use self::tables::{ARRIVALS, LINKS, LOSSES, SOURCES, TRANSFERS};
 
 /// The number of rows of a batch, which Parquet compresses together.
 const ROWS: usize = 65_536;
@@ -55,7 +55,7 @@ pub struct TraceOptions {
     /// The time of the last row, if the run does not end earlier.
     pub to: Time,
     /// The shortest time between two rows of one flow or link in `sources`, `arrivals` and `links`;
-    /// zero by default. Losses, and packets that a link loses, always have a row.
+    /// zero by default. Transfers, losses, and packets that a link loses always have a row.
     pub thin: Duration,
 }
 
@@ -80,6 +80,7 @@ pub struct Trace<S> {
     arrivals: Batch,
     losses: Batch,
     hops: Batch,
+    transfers: Batch,
     sink: S,
     error: Option<OutputError>,
 }
@@ -198,7 +199,8 @@ impl<S: Sink> Trace<S> {
                 &LOSSES,
                 [Arc::clone(&flows), places, Arc::clone(&causes), causes],
             ),
-            hops: Batch::new(&LINKS, [links, flows, fates]),
+            hops: Batch::new(&LINKS, [links, Arc::clone(&flows), fates]),
+            transfers: Batch::new(&TRANSFERS, [flows]),
             sink,
             error: None,
         }
@@ -213,8 +215,9 @@ impl<S: Sink> Trace<S> {
         for flow in 0..self.flows.len() {
             self.settle(flow, u64::MAX);
         }
-        let batches = [&self.sources, &self.arrivals, &self.losses, &self.hops];
-        for batch in batches.into_iter().filter(|batch| !batch.is_empty()) {
+        let packets = [&self.sources, &self.arrivals, &self.losses, &self.hops];
+        let batches = packets.into_iter().chain([&self.transfers]);
+        for batch in batches.filter(|batch| !batch.is_empty()) {
             if self.error.is_none() {
                 self.error = self.sink.write(batch).err();
             }
@@ -390,6 +393,20 @@ impl<S: Sink> Watch for Trace<S> {
                 }
             }
             Event::Acted { flow, at, state } => self.acted(flow, at, state),
+            Event::Transfer {
+                flow,
+                began,
+                done,
+                size,
+            } if self.wants(began) => {
+                self.transfers.push([
+                    time(began),
+                    word(flow),
+                    Cell::Whole(size),
+                    done.map_or(Cell::None, time),
+                ]);
+                hand_on(&mut self.transfers, &mut self.sink, &mut self.error);
+            }
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! The four tables of a trace, with the name, unit, type and meaning of each column. All sinks and
+//! The five tables of a trace, with the name, unit, type and meaning of each column. All sinks and
 //! the reference in `docs/reference/traces.md` follow this description.
 
 /// A table of a trace.
@@ -158,8 +158,24 @@ pub const LINKS: Table = Table {
     ],
 };
 
+/// The table of transfers that began.
+pub const TRANSFERS: Table = Table {
+    name: "transfers",
+    row: "transfer",
+    columns: &[
+        seconds("time_s", "its beginning"),
+        FLOW,
+        bytes("size_bytes", "payload (TCP, web: of whole segments)"),
+        seconds(
+            "done_s",
+            "arrival of its last data at the sink; missing if the run ended before",
+        )
+        .optional(),
+    ],
+};
+
 /// The tables of a trace.
-pub const TABLES: [&Table; 4] = [&SOURCES, &ARRIVALS, &LOSSES, &LINKS];
+pub const TABLES: [&Table; 5] = [&SOURCES, &ARRIVALS, &LOSSES, &LINKS, &TRANSFERS];
 
 #[cfg(test)]
 mod tests {

@@ -153,6 +153,15 @@ fn feed<S: Sink>(trace: &mut Trace<S>) {
         packet: &packet(1, 9, ms(6)),
         classifier: None,
     });
+    let transfer = |began, done: Option<i64>| Event::Transfer {
+        flow: 0,
+        began: ms(began),
+        done: done.map(ms),
+        size: 14_600,
+    };
+    trace.on(&transfer(2, Some(12)));
+    trace.on(&transfer(8, Some(14)));
+    trace.on(&transfer(9, None));
     let late = packet(0, 3, ms(2000));
     offered(trace, 0, 2000, &late, 0, lost(Wireless, 2000));
 }
@@ -325,7 +334,7 @@ fn an_unfinished_table_leaves_nothing() {
     Trace::new(&scenario(), TraceOptions::default(), sink)
         .finish()
         .unwrap();
-    assert_eq!(tables(), 4);
+    assert_eq!(tables(), 5);
 }
 
 /// Parquet and Arrow hold the data of the batches.

@@ -75,6 +75,7 @@ fn same_bytes_twice_and_the_run_is_the_same_without() {
         "r-to-a.pcapng",
         "radio.pcapng",
         "sources.csv",
+        "transfers.csv",
     ];
     assert_eq!(names, expected);
 }

@@ -1,6 +1,9 @@
 //! Compares the duration of transfers of a finite size with values computed by hand.
 
-use whyloss_sim::{Scenario, Simulation, TransferResult};
+use whyloss::{Duration, Time};
+use whyloss_sim::trace::tables::TRANSFERS;
+use whyloss_sim::trace::{Batch, Cell};
+use whyloss_sim::{DelaySummary, Scenario, Simulation, Trace, TraceOptions, TransferResult};
 
 /// Runs a flow over 1 Mbit/s and 20 ms each way: a segment of 1460 B in a packet of 1500 B takes 12
 /// ms on the link.
@@ -107,6 +110,95 @@ fn web_connections_are_timed_from_their_opening() {
     assert!(web.times.count() > 150, "{web:?}");
     let mean = web.times.mean_ms().expect("some");
     assert!((mean - 32.0).abs() < 0.1, "{mean}");
+}
+
+/// Returns the rows of the table of transfers, flow by flow: beginning, size, and completion.
+fn rows(scenario: &Scenario, batches: &[Batch]) -> Vec<Vec<(Time, u64, Option<Time>)>> {
+    let mut flows = vec![Vec::new(); scenario.flows.len()];
+    let time = |nanos: i64| Time::from_nanos(nanos.unsigned_abs());
+    let of_table = batches.iter().filter(|batch| *batch.table() == TRANSFERS);
+    for row in of_table.flat_map(Batch::rows) {
+        let &[
+            Cell::Nanos(began),
+            Cell::Word(flow),
+            Cell::Whole(size),
+            done,
+        ] = row
+        else {
+            panic!("{row:?}");
+        };
+        let done = match done {
+            Cell::Nanos(done) => Some(time(done)),
+            _ => None,
+        };
+        flows[flow as usize].push((time(began), size, done));
+    }
+    flows
+}
+
+/// Both engines write the same rows of a trace. From these follow the results: the completion times
+/// of transfers that began in the window, and the number of incomplete ones.
+#[test]
+fn traces_have_every_transfer() {
+    let text = r#"
+        duration = "120 s"
+        measure_from = "20 s"
+        link = [{ from = "a", to = "b", rate = "4 Mbit/s", delay = "20 ms", queue = { packets = 20 }, channel = { kind = "bernoulli", loss = 0.01 } }]
+        flow = [
+            { name = "poisson", from = "a", to = "b", transport = "tcp", application = { kind = "transfers", size = "50 kB", arrivals = "poisson", per_second = 3 } },
+            { name = "in-turn", from = "a", to = "b", transport = { kind = "tcp", handshake = true }, application = { kind = "transfers", size = "100 kB", arrivals = "in-turn" } },
+            { name = "web", from = "a", to = "b", transport = { kind = "web", transfers = 1 } },
+            { name = "late", from = "a", to = "b", start = "119 s", transport = "tcp", application = { kind = "transfers", size = "20 MB" } },
+            { name = "greedy", from = "a", to = "b", transport = "tcp" },
+        ]
+    "#;
+    let scenario = Scenario::from_toml(text, "test.toml", &[]).expect("valid");
+    let traced = |plain: bool, from: Time| {
+        let options = TraceOptions {
+            from,
+            ..TraceOptions::default()
+        };
+        let mut trace = Trace::new(&scenario, options, Vec::new());
+        let simulation = Simulation::new(&scenario, 1).watch(&mut trace);
+        let run = if plain {
+            simulation.plain().run()
+        } else {
+            simulation.run()
+        };
+        let batches = trace.finish().expect("in memory");
+        (run.expect("runs"), rows(&scenario, &batches))
+    };
+    let (run, fast) = traced(false, Time::ZERO);
+    let (_, plain) = traced(true, Time::ZERO);
+    assert_eq!(fast, plain);
+    let in_window = |row: &&(Time, u64, Option<Time>)| row.0 >= scenario.measure_from;
+    let (_, part) = traced(false, scenario.measure_from);
+    for ((flow, rows), part) in run.flows.iter().zip(&fast).zip(part) {
+        assert!(rows.is_sorted_by_key(|row| row.0), "{}", flow.name);
+        let rows: Vec<_> = rows.iter().filter(in_window).copied().collect();
+        assert_eq!(rows, part);
+        let Some(result) = flow.transfers.as_deref() else {
+            assert_eq!((flow.name.as_str(), rows.len()), ("greedy", 0));
+            continue;
+        };
+        let mut times = DelaySummary::default();
+        for (began, _, done) in &rows {
+            if let Some(done) = done {
+                times.record(*done - *began);
+            }
+        }
+        assert_eq!(times, result.times, "{}", flow.name);
+        let unfinished = rows.iter().filter(|row| row.2.is_none()).count();
+        assert_eq!(unfinished as u64, result.unfinished, "{}", flow.name);
+    }
+    let finished = |index: usize| fast[index].iter().filter(|row| row.2.is_some()).count();
+    assert!([0, 1, 2].iter().all(|&index| finished(index) > 50));
+    // A packet carries 1460 B: 35 and 69 of them hold 50 and 100 kB, and 13,699 hold 20 MB.
+    let sizes = |index: usize, size| fast[index].iter().all(|row| row.1 == size);
+    assert!(sizes(0, 51_100) && sizes(1, 100_740));
+    assert!(fast[2].iter().all(|row| row.1 > 0 && row.1 % 1_460 == 0));
+    let start = Time::ZERO + Duration::from_secs(119);
+    assert_eq!(fast[3], [(start, 13_699 * 1_460, None)]);
 }
 
 #[test]

@@ -118,6 +118,15 @@ impl Watch for Log {
                 let classified = u64::from(classifier.is_some());
                 self.note(flow, 1, ("arrived", at, of(packet, [classified, 0])));
             }
+            Event::Transfer {
+                flow,
+                began,
+                done,
+                size,
+            } => {
+                let done = done.map_or(0, |done| done.as_nanos() + 1);
+                self.note(flow, 1, ("transfer", began, [done, size, 0, 0, 0, 0]));
+            }
             Event::Dropped { flow, at, packet } => {
                 self.note(flow, 2, ("dropped", at, of(packet, [0; 2])));
             }
