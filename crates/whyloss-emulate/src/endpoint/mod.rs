@@ -95,6 +95,9 @@ pub enum EndpointError {
         "classifiers that need the truth work only in simulations: on a real path the truth is not known in time"
     )]
     NeedsTruth,
+    /// The application is transfers.
+    #[error("transfers need a transport that delivers everything, unlike TFRC and IFTP")]
+    Transfers,
     /// The source of the data cannot be read.
     #[error("cannot read {}, which is to be sent: {source}", path.display())]
     Source {

@@ -110,12 +110,13 @@ impl SendingEnd {
     /// Returns an end that requests a session with this number.
     ///
     /// # Errors
-    /// Returns an error if the file of the options cannot be opened.
+    /// Returns an error if the file of the options cannot be opened, or its application is
+    /// transfers.
     pub fn new(options: &SendOptions, session: u32, now: Time) -> Result<Self, EndpointError> {
         let flow = options.flow.clone();
         let source = match &options.file {
             Some(path) => Source::file(path, flow.payload(), session)?,
-            None => Source::application(&flow.application, flow.payload(), session, now),
+            None => Source::application(&flow.application, flow.payload(), session, now)?,
         }
         .up_to(options.packets.unwrap_or(u64::MAX));
         let terms = Terms {

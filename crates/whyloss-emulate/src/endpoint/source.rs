@@ -62,24 +62,25 @@ impl Source {
         size: usize,
         session: u32,
         now: Time,
-    ) -> Self {
+    ) -> Result<Self, EndpointError> {
         let kind = match application {
-            // Scenarios reject transfers over the transports that have endpoints.
-            Application::Greedy | Application::Transfers(_) => Kind::Greedy,
+            Application::Greedy => Kind::Greedy,
+            // A flow that is read from words has none, but a program may make one that has.
+            Application::Transfers(_) => return Err(EndpointError::Transfers),
             Application::Stream(stream) => Kind::Frames(Frames {
                 stream: stream.clone(),
                 due: now,
                 waiting: std::collections::VecDeque::new(),
             }),
         };
-        Self {
+        Ok(Self {
             kind,
             size,
             session,
             left: u64::MAX,
             bytes: 0,
             digest: EMPTY,
-        }
+        })
     }
 
     /// Returns a file, or standard input for `-`.
@@ -243,6 +244,8 @@ impl Frames {
 
 #[cfg(test)]
 mod tests {
+    use whyloss_sim::scenario::{Arrivals, SizedTransfers};
+
     use super::*;
 
     #[test]
@@ -254,7 +257,8 @@ mod tests {
             playout: Vec::new(),
         };
         let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
-        let mut source = Source::application(&Application::Stream(stream), 10, 1, millis(0));
+        let mut source =
+            Source::application(&Application::Stream(stream), 10, 1, millis(0)).unwrap();
         assert!(source.has_data(millis(0)).unwrap());
         assert_eq!(source.take(0).len(), 10);
         // The first frame has begun to leave. The second, captured at 20 ms, is discarded at 51 ms.
@@ -268,9 +272,21 @@ mod tests {
     }
 
     #[test]
+    fn transfers_are_refused() {
+        let transfers = Application::Transfers(SizedTransfers {
+            size: 1_000,
+            arrivals: Arrivals::Once,
+        });
+        let error = Source::application(&transfers, 10, 1, Time::ZERO).unwrap_err();
+        assert!(matches!(error, EndpointError::Transfers), "{error}");
+    }
+
+    #[test]
     fn a_pattern_ends_after_so_many_packets() {
         let now = Time::ZERO;
-        let mut source = Source::application(&Application::Greedy, 10, 1, now).up_to(2);
+        let mut source = Source::application(&Application::Greedy, 10, 1, now)
+            .unwrap()
+            .up_to(2);
         source.take(0);
         assert!(source.has_data(now).unwrap() && !source.has_ended());
         source.take(1);
