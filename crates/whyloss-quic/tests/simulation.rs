@@ -1,7 +1,8 @@
 //! Runs the stacks' engines in the simulator: whole transfers, scored verdicts, and the same bytes
 //! for the same seed.
 
-use whyloss_sim::{FlowResult, Scenario, Simulation};
+use whyloss::Time;
+use whyloss_sim::{Event, FlowResult, Scenario, Simulation, Watch};
 
 /// Builds a QUIC flow over 10 Mbit/s and a round trip of 100 ms, with a queue of one
 /// bandwidth-delay product.
@@ -190,6 +191,21 @@ fn a_stack_of_its_own_has_no_classifier() {
     assert!(refused(own, "packet = \"1000 B\"").contains("at least 1228 B"));
 }
 
+/// The beginning, end and size of each transfer that an engine reports.
+#[derive(Debug, Default, PartialEq)]
+struct Told(Vec<(Time, Option<Time>, u64)>);
+
+impl Watch for Told {
+    fn on(&mut self, event: &Event<'_>) {
+        if let Event::Transfer {
+            began, done, size, ..
+        } = *event
+        {
+            self.0.push((began, done, size));
+        }
+    }
+}
+
 /// 1 MB over 10 Mbit/s and 100 ms takes at least 0.8 s, and another 0.75 s for handshake and slow
 /// start. Every transfer ends, with the same result on both stacks and in both engines.
 #[test]
@@ -201,16 +217,26 @@ fn transfers_complete_and_are_timed() {
                 r#", application = {{ kind = "transfers", size = "1 MB", arrivals = "{arrivals}" }}"#
             );
             let mut scenario = scenario(&transport, &application, 0.0, 20);
-            scenario.measure_from = whyloss::Time::ZERO;
-            let fast = flow(&scenario, 1);
-            let plain = Simulation::new(&scenario, 1).plain().run().expect("runs");
+            scenario.measure_from = Time::ZERO;
+            let [mut told, mut told_plainly] = [Told::default(), Told::default()];
+            let fast = Simulation::new(&scenario, 1).watch(&mut told);
+            let fast = fast.run().expect("runs").flows[0].clone();
+            let plain = Simulation::new(&scenario, 1).plain();
+            let plain = plain.watch(&mut told_plainly).run().expect("runs");
             assert_eq!(fast, plain.flows[0]);
+            assert_eq!(fast, flow(&scenario, 1));
+            assert_eq!(told, told_plainly);
             let transfers = fast.transfers.expect("has transfers");
             assert!(
                 transfers.times.count() >= completed,
                 "{stack} {transfers:?}"
             );
             assert_eq!(transfers.unfinished, u64::from(arrivals == "in-turn"));
+            let ends = told.0.iter().filter(|(_, done, _)| done.is_some());
+            assert_eq!(ends.count() as u64, transfers.times.count());
+            assert!(told.0.iter().all(|&(_, _, size)| size == 1_000_000));
+            let all = transfers.times.count() + transfers.unfinished;
+            assert_eq!(told.0.len() as u64, all);
             let most = transfers.times.max_ms().expect("some");
             assert!((1000.0..2500.0).contains(&most), "{stack} {most}");
             let least = transfers.times.min_ms().expect("some");
