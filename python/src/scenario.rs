@@ -41,6 +41,7 @@ pub(crate) fn examples() -> Vec<(&'static str, &'static str)> {
         "beside",
         "call",
         "codel-radio",
+        "downloads",
         "dumbbell",
         "iftp",
         "lossy",

@@ -272,8 +272,17 @@ def test_transfers_are_a_table():
     transport = { kind = "tcp", initial_window = 10, delayed_ack = "none" }
     application = { kind = "transfers", size = "146 kB" }
     """
-    results = whyloss.Scenario.from_toml(text).run(1)
+    results = whyloss.Scenario.from_toml(text).run(1, trace=True)
     # 100 packets take 12 ms each, and the delay is 20 ms.
     assert list(results.transfers["completed"]) == [1]
     assert list(results.transfers["mean_ms"]) == [pytest.approx(1220.0, abs=0.01)]
     assert results["transfers"][0]["name"] == "file"
+    trace = results.trace["transfers"].to_dict()
+    assert (trace["flow"], trace["time_s"], trace["size_bytes"]) == (["file"], [0.0], [146_000])
+    assert trace["done_s"] == [pytest.approx(1.22, abs=1e-5)]
+
+
+def test_transfers_of_copies_are_counted_together():
+    results = whyloss.Scenario.example("downloads").set("flow.download.count", 3).run(1)
+    assert list(results.transfers["name"]) == ["download-1", "download-2", "download-3", "download"]
+    assert list(results.transfers["completed"]) == [1, 1, 1, 3]

@@ -23,8 +23,10 @@ class Results(Mapping[str, Any]):
     losses called congestion (missing if there were none).
     `links`: a row for each link; `utilisation` is the share of the window spent sending.
     `frames`: a row for each flow with a stream and playout delay; empty without one.
-    `transfers`: a row for each flow with transfers, with completion times in ms; empty without one.
-    `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses` and `links` of docs/reference/traces.md; else empty.
+    `transfers`: a row for each flow with transfers, with completion times in ms; empty without one. Another row, named as in
+    the file, has all copies of a flow.
+    `trace`: with `trace=True`, the tables `sources`, `arrivals`, `losses`, `links` and `transfers` of
+    docs/reference/traces.md; else empty.
     """
 
     def __init__(

@@ -243,6 +243,34 @@ fn traces_and_captures_are_written_below_each_seed() {
     }
 }
 
+/// The last row is about all downloads, whose rows are in the trace.
+#[test]
+fn downloads_are_counted_together() {
+    let scratch = Scratch::new("downloads");
+    let trace = scratch.path("trace");
+    let file = scenario("downloads.toml");
+    let arguments = ["--format", "json", "--trace", &trace, "--trace-thin", "1 s"];
+    let text = stdout(&run(&[&[file.as_str()][..], &arguments].concat()));
+    let results: Value = serde_json::from_str(&text).expect("JSON");
+    let transfers = results["transfers"].as_array().expect("a list");
+    assert_eq!(transfers.len(), 201);
+    let all = &transfers[200];
+    assert_eq!(all["name"], "download");
+    assert_eq!(
+        (&all["completed"], &all["unfinished"]),
+        (&200.into(), &0.into())
+    );
+    let table = fs::read_to_string(Path::new(&trace).join("transfers.csv")).expect("a table");
+    let times = table.lines().skip(1).map(|row| {
+        let cells: Vec<&str> = row.split(',').collect();
+        let seconds = |cell: &str| cell.parse::<f64>().expect("seconds");
+        1e3 * (seconds(cells[3]) - seconds(cells[0]))
+    });
+    let mean = times.sum::<f64>() / 200.0;
+    let found = all["mean_ms"].as_f64().expect("a mean");
+    assert!((mean - found).abs() < 1e-3, "{mean} {found}");
+}
+
 /// A controller that weighs causes itself gives no verdicts, so there is nothing to score.
 #[test]
 fn only_schemes_with_a_classifier_are_scored() {

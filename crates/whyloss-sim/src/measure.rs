@@ -1,6 +1,7 @@
 //! The result of a run: counts over the measurement window, per flow and per link.
 
 use std::ops::Deref;
+use std::sync::Arc;
 
 use whyloss::{Cause, Confusion, Duration, Rate, Time};
 use whyloss_link::LinkSpec;
@@ -71,6 +72,8 @@ pub struct FlowResult {
     pub name: String,
     /// Whether the flow is warm-up or cross traffic.
     pub background: bool,
+    /// The name in the file of the `[[flow]]` that the flow is a copy of; `None` without a `count`.
+    pub copy_of: Option<Arc<str>>,
     /// The packets and verdicts that were counted.
     pub counts: FlowCounts,
     /// The completion times of transfers; `None` if the flow has no transfers.
@@ -124,6 +127,22 @@ pub struct Closed {
     pub at: Time,
     /// The reason, in the words of the closing end's stack.
     pub reason: String,
+}
+
+impl Measurement {
+    /// Returns the transfers of the flow with this name, or else of all copies of the `[[flow]]`
+    /// with this name in the file. Returns `None` if there are none.
+    pub fn transfers_of(&self, name: &str) -> Option<TransferResult> {
+        let named = |flow: &&FlowResult| flow.name == name;
+        let copies = |flow: &&FlowResult| flow.copy_of.as_deref() == Some(name);
+        let mut flows: Vec<_> = self.flows.iter().filter(named).collect();
+        if flows.is_empty() {
+            flows = self.flows.iter().filter(copies).collect();
+        }
+        let results = flows.iter().filter_map(|flow| flow.transfers.as_deref());
+        let results: Vec<_> = results.collect();
+        (!results.is_empty()).then(|| results.into_iter().sum())
+    }
 }
 
 impl Deref for FlowResult {

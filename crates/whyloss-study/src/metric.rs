@@ -7,7 +7,8 @@
 //!                                                       and `gaps.{mc,mw,accuracy}` of loss events
 //! total.KEY  flow.NAME.KEY  link.NAME.KEY   of all flows but background traffic, a flow, a link
 //! frames.NAME.KEY  frames.NAME@MS.KEY       of a flow's frames, at its first playout delay or MS
-//! transfers.NAME.KEY  call.NAME.KEY         a key of a flow's transfers, of a call
+//! transfers.NAME.KEY          of the transfers of a flow, or of all copies of a `[[flow]]`
+//! call.NAME.KEY               a key of a call
 //! link.NAME.rate_bps          of the link, or else of the first whose name starts with NAME, bit/s
 //! window  events  probe.KEY   measured seconds, handled events, a probe's count
 //! mean  sum  count  first  jain             over the flows that have a value
@@ -265,9 +266,13 @@ impl Metric {
             Leaf::Frames(name, ..) => {
                 flow(name).is_some_and(|flow| flow.application.stream().is_some())
             }
-            Leaf::Transfers(name, _) => {
-                flow(name).is_some_and(whyloss_sim::scenario::Flow::has_transfers)
-            }
+            Leaf::Transfers(name, _) => match flow(name) {
+                Some(flow) => flow.has_transfers(),
+                None => scenario
+                    .flows
+                    .iter()
+                    .any(|flow| flow.copy_of.as_deref() == Some(name) && flow.has_transfers()),
+            },
             Leaf::Call(name, _) => {
                 flow(name).is_some_and(|flow| matches!(flow.transport, Transport::Rtp { .. }))
             }
@@ -528,8 +533,8 @@ impl Observed<'_> {
                 one(frames.map(|counts| of(counts, run.window)))
             }
             Leaf::Transfers(name, of) => {
-                let result = flow(name).and_then(|at| run.flows[at].transfers.as_deref());
-                one(result.map(|result| of(result, run.window)))
+                let result = run.transfers_of(name);
+                one(result.map(|result| of(&result, run.window)))
             }
             Leaf::Call(name, of) => {
                 let result = flow(name).and_then(|at| run.flows[at].call.as_deref());

@@ -49,6 +49,16 @@ impl Histogram {
         }
     }
 
+    /// Counts the values of another histogram.
+    pub(super) fn merge(&mut self, other: &Self) {
+        match other {
+            Self::Few(few) => few.iter().for_each(|&few| self.add(usize::from(few))),
+            Self::Many(pages) => pages.each(|bucket, count| {
+                (0..count).for_each(|_| self.add(bucket));
+            }),
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn add_to_few(&mut self, bucket: usize) {
@@ -98,6 +108,17 @@ impl Pages {
         self.numbers[index] = page as u16;
         self.counts.resize((page + 1) * PAGE, 0);
         self.counts[page * PAGE + bucket % PAGE] = 1;
+    }
+
+    /// Passes on the number of values of each bucket, from the lowest to the highest.
+    fn each(&self, mut pass: impl FnMut(usize, u32)) {
+        for (index, &page) in self.numbers.iter().enumerate() {
+            let place = usize::from(page) * PAGE;
+            let counts = self.counts.get(place..place + PAGE).unwrap_or(&[]);
+            for (offset, &count) in counts.iter().enumerate() {
+                pass(index * PAGE + offset, count);
+            }
+        }
     }
 
     fn bucket_of(&self, rank: u64) -> Option<usize> {

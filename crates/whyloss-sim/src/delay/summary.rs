@@ -90,6 +90,23 @@ impl DelaySummary {
         self.buckets.add(bucket(delay.as_nanos().max(0) as u64));
     }
 
+    /// Adds the delays of another flow. The jitter of RFC 3550 becomes that of the other flow,
+    /// because the packets of two flows have no common order.
+    pub(crate) fn merge(&mut self, other: &Self) {
+        if other.count == 0 {
+            return;
+        }
+        let (ours, theirs) = (self.count as f64, other.count as f64);
+        let (change, share) = (other.mean - self.mean, theirs / (ours + theirs));
+        self.count += other.count;
+        self.mean += change * share;
+        self.squares += other.squares + change * change * ours * share;
+        self.least = self.least.min(other.least);
+        self.most = self.most.max(other.most);
+        (self.last, self.jitter) = (other.last, other.jitter);
+        self.buckets.merge(&other.buckets);
+    }
+
     /// Returns the number of packets that arrived.
     pub fn count(&self) -> u64 {
         self.count
@@ -234,6 +251,29 @@ mod tests {
             let found = summary.quantile_ms(q).expect("at least one");
             let allowed = (exact * 0.0005).max(0.000_3);
             prop_assert!((found - exact).abs() <= allowed, "{found} {exact}");
+        }
+
+        /// Two summaries merged have the moments, extremes and quantiles of all their delays. The
+        /// second may have enough values for pages.
+        #[test]
+        fn merged_is_recorded_together(
+            ours in prop::collection::vec(0i64..1 << 34, 0..50),
+            theirs in prop::collection::vec(0i64..1 << 34, 0..50),
+            times in prop_oneof![Just(1), Just(40)],
+            q in 0.0..=1.0f64,
+        ) {
+            let theirs = || theirs.iter().copied().cycle().take(times * theirs.len());
+            let mut merged = of(ours.iter().copied());
+            merged.merge(&of(theirs()));
+            let together = of(ours.iter().copied().chain(theirs()));
+            prop_assert_eq!(merged.count(), together.count());
+            prop_assert_eq!(merged.min_ms(), together.min_ms());
+            prop_assert_eq!(merged.max_ms(), together.max_ms());
+            prop_assert_eq!(merged.quantile_ms(q), together.quantile_ms(q));
+            if let (Some(mean), Some(variance)) = (together.mean_ms(), together.variance_ms2()) {
+                near(merged.mean_ms(), mean, 1e-9 * mean.max(1.0));
+                near(merged.variance_ms2(), variance, 1e-9 * variance.max(mean * mean).max(1.0));
+            }
         }
 
         #[test]

@@ -231,6 +231,7 @@ impl<'a> Simulation<'a> {
         for (result, flow) in measurement.flows.iter_mut().zip(&scenario.flows) {
             result.name.clone_from(&flow.name);
             result.background = flow.background;
+            result.copy_of.clone_from(&flow.copy_of);
         }
         Ok((measurement, reached))
     }

@@ -11,6 +11,7 @@
 //! left. [Web traffic](super::web) uses a new connection for each transfer instead.
 
 use std::collections::VecDeque;
+use std::iter::Sum;
 
 use whyloss::{Duration, Time};
 use whyloss_link::Random;
@@ -120,6 +121,18 @@ pub struct TransferResult {
     pub times: DelaySummary,
     /// The number of transfers that were incomplete at the end of the run.
     pub unfinished: u64,
+}
+
+impl<'a> Sum<&'a Self> for TransferResult {
+    /// Returns the result of the transfers of several flows together.
+    fn sum<I: Iterator<Item = &'a Self>>(results: I) -> Self {
+        let mut all = Self::default();
+        for result in results {
+            all.times.merge(&result.times);
+            all.unfinished += result.unfinished;
+        }
+        all
+    }
 }
 
 #[cfg(test)]

@@ -116,6 +116,9 @@ pub struct FlowSpec {
     pub stop: Option<(Time, Time)>,
     /// Whether the flow is warm-up or cross traffic, which is left out of the totals over flows.
     pub background: bool,
+    /// The name in the file of the `[[flow]]` that this flow is a copy of; `None` without a
+    /// `count`.
+    pub copy_of: Option<Arc<str>>,
 }
 
 impl Deref for Flow {
@@ -286,6 +289,7 @@ impl Flow {
             start: (Time::ZERO, Time::ZERO),
             stop: None,
             background: false,
+            copy_of: None,
         };
         Self {
             name: name.into(),

@@ -7,7 +7,7 @@ use super::schema::Shape;
 /// A name; `{i}` in it is replaced by the copy's number.
 #[derive(Clone)]
 pub(super) struct Template<'a> {
-    text: &'a str,
+    pub(super) text: &'a str,
     /// Whether `{i}` is in it.
     pub(super) numbered: bool,
     /// The position of the text in the document.

@@ -442,6 +442,10 @@ impl Builder<'_> {
         flow.start = optional(&fields, "start", Field::time_range)?.unwrap_or_default();
         flow.stop = optional(&fields, "stop", Field::time_range)?;
         flow.background = optional(&fields, "background", Field::flag)?.unwrap_or(false);
+        flow.copy_of = count.map(|_| match &name {
+            Some(name) => name.text.into(),
+            None => format!("{}->{}", from.text, to.text).into(),
+        });
         for i in 1..=count.unwrap_or(1) {
             self.room(self.scenario.flows.len(), "flow", field)?;
             let ends = (from.expand(i), to.expand(i));

@@ -37,6 +37,7 @@ fn all_are_valid() {
             "beside.toml",
             "call.toml",
             "codel-radio.toml",
+            "downloads.toml",
             "dumbbell.toml",
             "iftp.toml",
             "lossy.toml",

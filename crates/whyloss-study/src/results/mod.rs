@@ -15,6 +15,8 @@ use whyloss_sim::{
 };
 
 pub mod json;
+#[cfg(test)]
+mod tests;
 
 /// The values of every flow and link for every seed.
 #[derive(Clone, Debug)]
@@ -31,7 +33,8 @@ pub struct Results<'a> {
     pub flows: Vec<Item>,
     /// The frames of each flow with a stream, one item per playout delay.
     pub frames: Vec<Item>,
-    /// The transfers of each flow that has any.
+    /// The transfers of each flow that has any. An item named as in the file follows the copies of
+    /// a `[[flow]]`, with the transfers of all of them.
     pub transfers: Vec<Item>,
     /// The results of the calls.
     pub calls: Vec<Item>,
@@ -197,19 +200,25 @@ impl<'a> Results<'a> {
             }
         };
         let frames = playouts.iter().map(frames).collect();
-        let mut of = |flows: &[usize], keys: &[&'static str]| {
-            let item = |&flow: &usize| {
-                let spec = &scenario.flows[flow];
-                Item {
-                    background: spec.background,
-                    ..plain(&spec.name, columns.take(keys))
-                }
-            };
-            flows.iter().map(item).collect()
-        };
         let transfers = first.map_or(&[][..], |seed| &seed.transfers);
-        let transfers = of(transfers, &keys(TRANSFERS));
-        let calls = of(first.map_or(&[][..], |seed| &seed.calls), &keys(CALL));
+        let transfers = transfers.iter().map(|&(flow, copies)| {
+            let spec = &scenario.flows[flow];
+            let name = spec.copy_of.as_deref().filter(|_| copies);
+            Item {
+                background: spec.background,
+                ..plain(name.unwrap_or(&spec.name), columns.take(&keys(TRANSFERS)))
+            }
+        });
+        let transfers = transfers.collect();
+        let calls = first.map_or(&[][..], |seed| &seed.calls);
+        let calls = calls.iter().map(|&flow| {
+            let spec = &scenario.flows[flow];
+            Item {
+                background: spec.background,
+                ..plain(&spec.name, columns.take(&keys(CALL)))
+            }
+        });
+        let calls = calls.collect();
         let links = scenario.links.iter();
         let links = links.map(|spec| plain(&spec.name, columns.take(&keys(LINK))));
         Self {
@@ -246,8 +255,8 @@ pub struct Seed {
     is_measured: bool,
     /// The flows with frames, once for each of their playout delays.
     playouts: Box<[(usize, Duration)]>,
-    /// The flows with transfers.
-    transfers: Box<[usize]>,
+    /// The flows with transfers. With `true`, all copies of a `[[flow]]`, of which this is one.
+    transfers: Box<[(usize, bool)]>,
     /// The flows that are calls.
     calls: Box<[usize]>,
     /// The flows whose connections closed.
@@ -285,10 +294,20 @@ impl Seed {
             }
         }
         let mut transfers = Vec::new();
-        for (index, flow) in measured.flows.iter().enumerate() {
-            if let Some(result) = flow.transfers.as_deref() {
-                transfers.push(index);
+        let timed = measured.flows.iter().enumerate();
+        let timed = timed.filter_map(|(at, flow)| Some((at, flow, flow.transfers.as_deref()?)));
+        let timed: Vec<_> = timed.collect();
+        for copies in timed.chunk_by(|a, b| a.1.copy_of.is_some() && a.1.copy_of == b.1.copy_of) {
+            for &(index, _, result) in copies {
+                transfers.push((index, false));
                 push(&mut values, TRANSFERS, result, window);
+            }
+            if let [(index, flow, _), ..] = copies
+                && flow.copy_of.is_some()
+            {
+                transfers.push((*index, true));
+                let all = copies.iter().map(|copy| copy.2).sum();
+                push(&mut values, TRANSFERS, &all, window);
             }
         }
         let mut calls = Vec::new();
