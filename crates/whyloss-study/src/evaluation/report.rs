@@ -218,7 +218,7 @@ const HARMLESS: f64 = 10.0;
 const OF_BEST: &str = "received, share of the best peer";
 
 /// Compares the scheme with the best harmless peer on the drawn networks: of those that harm by at
-/// most [`HARMLESS`] on average, the one that receives most. Returns `None` if the drawn networks
+/// most 10 % on average, the one that receives most. Returns `None` if the drawn networks
 /// did not run.
 ///
 /// All shares are of the same controller, the scheme's own when told. A share of a peer's own told

@@ -1,5 +1,5 @@
 //! *Gate*: a source that paces its packets is woken when its packet is at its first stop, if that
-//! is a link. Such a source is *gated*. Gain: the dumbbell with TFRC flows takes a third more
+//! is a link. Such a source is *gated*. Gain: the dumbbell with TFRC flows takes a fifth more
 //! instructions without it.
 //!
 //! **Idea.** A paced source has a deadline for each packet, and the packet an arrival at its
