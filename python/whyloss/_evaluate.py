@@ -27,11 +27,11 @@ def evaluate(
 
     `out`: a directory that keeps every run and gets the pages. The same call continues where it ended.
     `on`: where the runs take place, as in `sweep`. None: on this machine's cores. Other machines need the directory at the
-    same path, and the same version of the command.
+    same path, the same version of the command, and absolute paths in `options` and `command`.
     `parts`: the number of tasks for `on`. They take one core each. A task whose worker dies is tried again, at most twice.
     `options`: other options of the command, such as `["--only", "6.4", "--networks", "100"]`.
     `command`: the command's name or path.
-    `progress`: True for a line on standard error, or a function to call with the numbers of parts done and to do.
+    `progress`: with `on`, True for a line on standard error, or a function to call with the numbers of parts done and to do.
 
     Returns the totals and the criteria, as in `evaluation.json`. Raises SweepError if the command fails.
     """
@@ -76,7 +76,10 @@ def part(task: bytes, *_: object) -> Answer:
 
 def run(call: Sequence[str]) -> None:
     """Run the command. Raise its message if it fails."""
-    ended = subprocess.run(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    try:
+        ended = subprocess.run(call, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, check=False)
+    except OSError as error:
+        raise SweepError(f"cannot run {call[0]}: {error}") from error
     if ended.returncode:
         raise SweepError(ended.stderr.strip() or f"{call[0]} ended with {ended.returncode}")
 

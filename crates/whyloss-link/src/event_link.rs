@@ -187,14 +187,15 @@ impl EventLink {
     }
 
     /// Returns whether a link of this kind can compute a packet's arrival time when its
-    /// transmission begins, and delivers packets in the order of transmission. Its owner may then
-    /// call [`Self::tell_at_turns`].
+    /// transmission begins, and delivers packets in the order of transmission. With a trace it
+    /// cannot, because several packets may begin at one opportunity. Its owner may then call
+    /// [`Self::tell_at_turns`].
     pub fn knows_at_turns(spec: &LinkSpec) -> bool {
         let only_its_queue = LinkSpec {
             queue: QueueSpec::default(),
             ..spec.clone()
         };
-        !Self::is_needed(&only_its_queue) && !spec.channel_before_queue
+        spec.trace.is_none() && !Self::is_needed(&only_its_queue) && !spec.channel_before_queue
     }
 
     /// Makes [`Self::poll`] report arrivals early: it returns a packet when its transmission
@@ -280,13 +281,12 @@ impl EventLink {
             && self.turns.len() == 0
             && self.lost.is_empty()
             && self.begun.is_none()
-            && self.under_way.front().is_none_or(|first| first.0 > now)
-            && self.server.pace.ready(now) <= now;
+            && self.under_way.front().is_none_or(|first| first.0 > now);
         if !sends_now || !self.turns.pass(size) {
             return None;
         }
         let sent = self.server.serve(now, size);
-        self.busy_until = self.server.pace.ready(sent.departure);
+        self.busy_until = sent.departure;
         if sent.harm == Harm::Lost {
             self.track(ticket, false, &sent);
             return Some(Fate::Held);

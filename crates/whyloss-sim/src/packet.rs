@@ -41,7 +41,7 @@ impl Packet {
     /// The value of `first_damaged` when no bit is damaged.
     pub const WHOLE: u32 = u32::MAX;
 
-    /// Returns whether the packet is neither ECN-capable nor damaged nor a copy.
+    /// Returns whether the packet is neither ECN-capable nor damaged nor a copy, without ECN flag.
     #[inline]
     pub(crate) fn is_plain(&self) -> bool {
         !self.is_damaged() && self.ecn == Ecn::NotCapable && !self.ecn_flag && !self.copy

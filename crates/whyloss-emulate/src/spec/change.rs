@@ -138,12 +138,12 @@ pub(super) fn handovers(direction: &Direction) -> Result<String, SpecError> {
     if let Some(change) = direction
         .changes
         .iter()
-        .find(|_| direction.rate.starts_with("trace:"))
+        .find(|change| direction.rate.starts_with("trace:") && !change.rate.is_empty())
     {
         return Err(SpecError::Option {
-            what: "change over time of a link that follows a trace",
-            value: format!("{}: …", change.at),
-            expected: "--rate without `trace:`; recorded:NAME can change its delay, queue and loss",
+            what: "change of a link that follows a trace",
+            value: format!("{}: rate=…", change.at),
+            expected: "--rate without `trace:`, or changes of delay, queue and loss alone",
         });
     }
     let mut changes: Vec<_> = direction.changes.iter().collect();
@@ -232,7 +232,7 @@ mod tests {
                 "10mbit",
                 "found a discipline",
             ),
-            ("1s: loss=0.1", "trace:/nowhere", "without `trace:`"),
+            ("1s: rate=1mbit", "trace:/nowhere", "without `trace:`"),
         ] {
             let changes = changes(&[wrong]).unwrap();
             let down = Direction {

@@ -1,7 +1,7 @@
 //! The sink of a flow in the fast engine: it takes data, wakes, and replies.
 //!
-//! A fused source may foresee only the answer to a segment in order ([`Ends::hear_early`]). Other
-//! answers may let the source retransmit, so they are parked.
+//! Whether an answer is foreseen is for its source to say (`Sender::foresees`). The hot case asks
+//! it ([`Ends::hear_early`]); other replies park without asking, and an event is always right.
 
 use whyloss::{Cause, Time};
 
@@ -25,6 +25,7 @@ impl Ends {
     ) {
         // The hot case: the next segment in order, and no deadline of the sink before it. A
         // `Segment` is whole, unmarked and no copy (`Kind`), so `deliver_other` would do the same.
+        // With ECN, only a SYN is one: other data is ECN-capable, or a retransmission.
         if let (Sink::Tcp(receiver), Kind::Segment) = (&mut self.flow.sink, parcel.kind)
             && receiver.expects(&parcel.segment())
             && receiver.next_timeout() >= as_of

@@ -129,6 +129,18 @@ impl Ends {
     /// overtakes the pending one, which then serves the deadlines after it. Otherwise a source
     /// whose window opens and closes would leave an event pending at each packet, because it sets
     /// its retransmission timer each time.
+    ///
+    /// ```text
+    /// new deadline   armed  overtaken   queue      why
+    /// 1.2 s          1.2    –           1.2
+    /// 0.3 s          0.3    1.2         0.3 1.2    earlier: overtakes
+    /// (event 0.3)    1.2    –           1.2        the overtaken event is valid again
+    /// 1.5 s          1.2    –           1.2        later: nothing is set
+    /// (event 1.2)    1.5    –           1.5        wakes to no effect, is set anew
+    /// ```
+    ///
+    /// Only one overtaken event is kept. At 0.3 and 1.2, a deadline of 0.1 leaves 0.1 and 0.3; the
+    /// event of 1.2 stays in the queue, and [`Self::disarm`] rejects it.
     #[inline]
     pub(super) fn arm(&mut self, end: usize, deadline: Time, network: &mut Network) {
         if deadline < self.armed[end] {

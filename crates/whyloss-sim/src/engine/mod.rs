@@ -40,7 +40,7 @@
 //! | *offer* | a link decides when the packet arrives, or why it is lost | `whyloss_link` |
 //! | *put* | the packet is stored in transit until an event at its next stop | `transit.rs` |
 //! | *park* | a packet early at a gate or a fused source is kept until it is due | `transit.rs` |
-//! | *take* | the packet that is due leaves the link for the next hop | `transit.rs` |
+//! | *take* | a packet that is due or foreseen leaves the link for the next hop | `transit.rs` |
 //! | *hold* | a busy link keeps the packet until its fate is known | `turns.rs` |
 //! | *turn* | an event of a busy link, at which it returns packets | `turns.rs` |
 //! | *deliver* | data reaches its sink, which may *reply* | `deliver.rs` |
@@ -241,7 +241,7 @@ impl<'a> Simulation<'a> {
         let (scenario, seed, shortcuts) = (self.scenario, self.seed, self.shortcuts);
         let mut always = |_| true;
         let goes_on = self.goes_on.unwrap_or(&mut always);
-        // (`const`: no fast engine is compiled for an observer that needs the order of runs.)
+        // (`const`: no fast engine is compiled for an observer that needs the order of the run.)
         if self.plain || const { matches!(O::ORDER, Order::Run) } {
             let mut both = (observer, self.watch);
             let recorder = Recorder {

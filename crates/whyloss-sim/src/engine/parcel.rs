@@ -313,7 +313,7 @@ impl Aside {
         }
     }
 
-    /// Returns the number of payloads for which there is room.
+    /// Returns the number of packets for which there is room.
     #[cfg(test)]
     pub(crate) fn capacity(&self) -> usize {
         self.kept.capacity()

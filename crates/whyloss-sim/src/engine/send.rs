@@ -15,7 +15,7 @@ use crate::observe::Observer;
 ///
 /// | outcome | of | `hop` | what is left to do |
 /// |---|---|---|---|
-/// | `InTransit` | any packet | its next stop | nothing: an event takes the packet there |
+/// | `InTransit` | any packet | its next stop, or the source where it is parked | nothing |
 /// | `AtSink` | data | its fused sink | deliver it |
 /// | `AtSource` | an answer | its fused source | foresee or [park](Network::park_at_source) it |
 /// | `AtGate` | data [sent there](Network::send_to_gate) | its gate | send it on, or park it |
@@ -35,7 +35,8 @@ pub(crate) enum Sent {
 #[expect(clippy::inline_always, reason = "the hot path is one piece of code")]
 impl Network {
     /// Sends a packet into the link of its `hop`, at the time at which it is `due` there, and on to
-    /// the first hop that is not fused. There, the packet is put in transit.
+    /// the first hop that is not fused, or to its fused end. The packet is put in transit over the
+    /// link before that hop.
     #[inline(always)]
     pub(crate) fn send<O: Observer>(
         &mut self,

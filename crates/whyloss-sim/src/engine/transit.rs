@@ -32,8 +32,12 @@ impl Network {
         ring.push(parcel);
     }
 
-    /// Parks a packet that is at its gate, at the end of this link, ahead of time. The link already
-    /// has an `event`, that of the deadline at which the packet was sent.
+    /// Parks a packet that is at its gate, at the end of this link, ahead of time. `event` is the
+    /// time of the event of its deadline; the packet is not due before.
+    ///
+    /// If it is due then, that event brings it: catching up removes no event. If another packet is
+    /// parked before it, [`Self::take_due`] sets a second event, and the later one has no effect.
+    /// If it is due later, it waited in the first queue and needs an event of its own.
     #[inline(always)]
     pub(super) fn park_at_gate(&mut self, link: usize, parcel: Parcel, event: Time) {
         if parcel.due == event {

@@ -27,10 +27,11 @@ impl Ends {
 
     /// Sends all that the source may send and sets its next deadline.
     ///
-    /// A source that has foreseen an acknowledgement acts ahead of its time. The recursion ends,
-    /// because its data has a stop (`shortcuts/foresee.rs`): no packet reaches the sink, which
-    /// could answer, in this step. The loss of a packet at the first link is reported immediately;
-    /// no verdict is requested before `as_of`.
+    /// A source that has foreseen an acknowledgement acts ahead of its time: `deliver`,
+    /// `hear_early`, `hear_foreseen`, `transmit` and `send` would be a circle if `send` returned
+    /// `AtSink`. It does not, because the data of such a source has a stop
+    /// (`shortcuts/foresee.rs`). The loss of a packet at the first link is reported immediately; no
+    /// verdict is requested before `as_of`.
     #[inline(always)]
     pub(super) fn transmit<O: Observer>(&mut self, as_of: Time, world: &mut World<'_, O>) {
         if !self.flow.may_send(as_of, &mut world.recorder) {

@@ -303,7 +303,8 @@ impl Seed {
                 push(&mut values, TRANSFERS, result, window);
             }
             if let [(index, flow, _), ..] = copies
-                && flow.copy_of.is_some()
+                && let Some(name) = flow.copy_of.as_deref()
+                && measured.flows.iter().all(|other| other.name != name)
             {
                 transfers.push((*index, true));
                 let all = copies.iter().map(|copy| copy.2).sum();

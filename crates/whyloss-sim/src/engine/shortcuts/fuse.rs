@@ -1,5 +1,5 @@
-//! *Fuse*: the step that sends a packet over one link also sends it over the next link, if no other
-//! link feeds that one. Gain: the dumbbell takes four fifths more instructions without it.
+//! *Fuse*: the step that sends a packet over one link also sends it over the next link, if nothing
+//! else feeds that one. Gain: the dumbbell takes four fifths more instructions without it.
 //!
 //! **Idea.** A FIFO link computes on arrival when a packet reaches its far end. If the packet then
 //! enters a link that nothing else feeds, that link can decide with the future time as "now".

@@ -24,7 +24,7 @@ pub(in super::super) struct LinkFacts {
     pub(super) delay: Duration,
     /// Whether the link cannot decide immediately (`turns.rs`).
     pub(super) busy: bool,
-    /// Whether only its queue keeps a busy link from deciding immediately.
+    /// Whether a busy link knows arrivals at its turns (`EventLink::knows_at_turns`).
     pub(super) may_be_prompt: bool,
     /// Whether a packet may leave the link after one of its flow that came later.
     pub(super) reorders: bool,

@@ -48,12 +48,12 @@
 //!
 //! | shortcut | idea |
 //! |---|---|
-//! | [`Fuse`](Shortcut::Fuse) | a link that one other link feeds needs no event of its own |
+//! | [`Fuse`](Shortcut::Fuse) | a link that only one other link feeds needs no event of its own |
 //! | [`Sink`](Shortcut::Sink) | a sink takes its packets ahead of time |
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Prompt`](Shortcut::Prompt) | packets leave a CoDel or FQ-CoDel queue ahead of time |
+//! | [`Prompt`](Shortcut::Prompt) | packets from a CoDel or FQ-CoDel queue enter the next link at once |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
 //! A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait on
@@ -110,7 +110,7 @@ pub enum Shortcut {
     Gate,
     /// Crosses links on which packets never wait in one step.
     Stretch,
-    /// Lets packets leave a CoDel queue ahead of time.
+    /// Lets packets that leave a CoDel or FQ-CoDel queue enter the next link before they arrive.
     Prompt,
 }
 

@@ -6,8 +6,9 @@
 //! packet is known as soon as it leaves the queue. At its turn, it enters the next link and all
 //! links that are fused beyond it, as from any other link.
 //!
-//! **Licence.** Nothing observes links, only the queue makes the link busy, and it feeds only links
-//! that have no other feeder.
+//! **Licence.** Nothing observes links. Only the queue makes the link busy, its channel is behind
+//! the queue, and no trace lets several packets leave at once (`EventLink::knows_at_turns`). It
+//! feeds only links that have no other feeder.
 //!
 //! **Proof.** As for fused links: those beyond see their packets in the order of the turns. The
 //! link has nothing in transit; its packets are in transit over the links beyond it. Packets that

@@ -13,8 +13,8 @@
 //! part of a stretch.
 //!
 //! The [table](super::super::hops::Table) holds one entry for a stretch. Deliveries are counted
-//! once for all its links. Before the measurement window and near its ends, they are counted link
-//! by link.
+//! once for all its links. Before the measurement window and near its end, they are counted link by
+//! link.
 
 use super::map::Map;
 use super::spacing::Spacing;

@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::TestRunner;
 
-use whyloss::{Duration, Time};
+use whyloss::{Duration, Rate, Time};
 use whyloss_link::{Fate, Opportunities};
 
 use super::drawn::{branches, chain, copying_line, dumbbell, line_of_nodes};
@@ -275,6 +275,36 @@ fn answers_of_a_bunch_wait() {
         );
         let mut scenario = scenario(&text, 5.0);
         scenario.links[0].link.trace = trace.cloned();
+        agree(&scenario, 1).expect("the same");
+    }
+}
+
+/// Small packets share the opportunity at which a large one arrives and finds the queue full or not.
+#[test]
+fn packets_share_an_opportunity() {
+    for aqm in ["codel", "fq-codel"] {
+        let text = format!(
+            r#"
+            duration = "10 s"
+            link = [
+                {{ from = "s1", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = {{ packets = 100 }} }},
+                {{ from = "s2", to = "r", rate = "8 Mbit/s", delay = "1 ms", queue = {{ packets = 100 }} }},
+                {{ from = "r", to = "q", rate = "1 Mbit/s", delay = "1 ms", queue = {{ bytes = "1700 B", aqm = "{aqm}" }} }},
+                {{ from = "q", to = "d", rate = "20 Mbit/s", delay = "1 ms", queue = {{ packets = 100 }} }},
+            ]
+            flow = [
+                {{ from = "s1", to = "d", packet = "400 B", transport = {{ kind = "cbr", rate = "960 kbit/s" }} }},
+                {{ from = "s2", to = "d", packet = "1000 B", start = "8 ms", transport = {{ kind = "cbr", rate = "800 kbit/s" }} }},
+            ]
+            "#
+        );
+        let mut scenario = scenario(&text, 10.0);
+        let link = scenario
+            .links
+            .iter_mut()
+            .find(|link| link.link.rate == Rate::from_mbps(1));
+        let trace = Opportunities::parse("10\n").expect("a trace");
+        link.expect("the link").link.trace = Some(trace);
         agree(&scenario, 1).expect("the same");
     }
 }
