@@ -68,7 +68,7 @@ fn coverage_of_the_packet_is_no_coverage() {
         files.sort();
         files
     });
-    assert_eq!(traces[0].len(), 4);
+    assert_eq!(traces[0].len(), 5);
     assert!(traces[0] == traces[1]);
 }
 
