@@ -211,7 +211,11 @@ def test_every_scenario_is_an_example():
 def test_pandas_takes_tables(scenario):
     results = scenario.run(1, trace=True)
     for table in [results.flows, *results.trace.values()]:
-        for frame in (pandas.DataFrame(table), pandas.DataFrame.from_arrow(table)):
+        frames = [pandas.DataFrame.from_arrow(table)]
+        # pandas.DataFrame reads rows, so it takes no columns from an empty table.
+        if len(table):
+            frames.append(pandas.DataFrame(table))
+        for frame in frames:
             assert list(frame.columns) == table.column_names
             assert len(frame) == len(table)
     losses = pandas.DataFrame(results.trace["losses"])
