@@ -258,7 +258,7 @@ mod tests {
         };
         let millis = |millis: u64| Time::from_nanos(millis * 1_000_000);
         let mut source =
-            Source::application(&Application::Stream(stream), 10, 1, millis(0)).unwrap();
+            Source::application(&Application::Stream(stream), 10, 1, millis(0)).expect("a stream");
         assert!(source.has_data(millis(0)).unwrap());
         assert_eq!(source.take(0).len(), 10);
         // The first frame has begun to leave. The second, captured at 20 ms, is discarded at 51 ms.
@@ -285,7 +285,7 @@ mod tests {
     fn a_pattern_ends_after_so_many_packets() {
         let now = Time::ZERO;
         let mut source = Source::application(&Application::Greedy, 10, 1, now)
-            .unwrap()
+            .expect("greedy")
             .up_to(2);
         source.take(0);
         assert!(source.has_data(now).unwrap() && !source.has_ended());

@@ -53,7 +53,7 @@
 //! | [`Merge`](Shortcut::Merge) | answers of many sinks meet in a known order |
 //! | [`Foresee`](Shortcut::Foresee) | a source takes acknowledgements ahead of time |
 //! | [`Stretch`](Shortcut::Stretch) | links on which packets never wait are crossed in one step |
-//! | [`Prompt`](Shortcut::Prompt) | packets from a CoDel or FQ-CoDel queue enter the next link at once |
+//! | [`Prompt`](Shortcut::Prompt) | a packet from a CoDel queue enters the next link at once |
 //! | [`Gate`](Shortcut::Gate) | a paced source is woken when its packet is at its first stop |
 //!
 //! A packet *waits* only behind other packets, in the queue of a link. Whether packets ever wait on
